@@ -1,0 +1,147 @@
+#define _GNU_SOURCE
+#include "CPlatform.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#if __has_include(<jemalloc/jemalloc.h>)
+#include <jemalloc/jemalloc.h>
+#define HAS_JEMALLOC 1
+#endif
+
+// ---- CRC-32C
+
+static uint32_t crc_table[8][256];
+static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
+
+static void make_table(void) {
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t c = i;
+    for (int k = 0; k < 8; k++) c = (c & 1) ? (c >> 1) ^ 0x82F63B78u : c >> 1;
+    crc_table[0][i] = c;
+  }
+  for (uint32_t i = 0; i < 256; i++)
+    for (int t = 1; t < 8; t++)
+      crc_table[t][i] = (crc_table[t - 1][i] >> 8) ^ crc_table[0][crc_table[t - 1][i] & 0xFF];
+}
+
+static uint32_t crc_plain(uint32_t crc, const uint8_t *p, size_t n) {
+  pthread_once(&crc_once, make_table);
+  while (n--) crc = (crc >> 8) ^ crc_table[0][(crc ^ *p++) & 0xFF];
+  return crc;
+}
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+__attribute__((target("sse4.2"))) static uint32_t crc_fast(uint32_t crc, const uint8_t *p, size_t n) {
+  uint64_t c = crc;
+  while (n >= 8) {
+    uint64_t v;
+    memcpy(&v, p, 8);
+    c = _mm_crc32_u64(c, v);
+    p += 8, n -= 8;
+  }
+  uint32_t d = (uint32_t)c;
+  while (n--) d = _mm_crc32_u8(d, *p++);
+  return d;
+}
+#endif
+
+uint32_t CPlatform_crc32c(uint32_t crc, const void *bytes, size_t count) {
+  crc = ~crc;
+#if defined(__x86_64__)
+  static int fast = -1;
+  if (fast < 0) fast = __builtin_cpu_supports("sse4.2") ? 1 : 0;
+  if (fast) return ~crc_fast(crc, bytes, count);
+#endif
+  return ~crc_plain(crc, bytes, count);
+}
+
+// ---- jemalloc
+
+bool CPlatform_has_jemalloc(void) {
+#ifdef HAS_JEMALLOC
+  uint64_t ignored;
+  return CPlatform_mallctl_read("stats.allocated", &ignored);
+#else
+  return false;
+#endif
+}
+
+bool CPlatform_mallctl_read(const char *name, uint64_t *value) {
+#ifdef HAS_JEMALLOC
+  uint64_t wide = 0;
+  size_t size = sizeof wide;
+  if (mallctl(name, &wide, &size, NULL, 0) == 0 && size == sizeof wide) {
+    *value = wide;
+    return true;
+  }
+  uint32_t narrow = 0;
+  size = sizeof narrow;
+  if (mallctl(name, &narrow, &size, NULL, 0) == 0 && size == sizeof narrow) {
+    *value = narrow;
+    return true;
+  }
+#endif
+  return false;
+}
+
+void CPlatform_mallctl_refresh(void) {
+#ifdef HAS_JEMALLOC
+  uint64_t epoch = 1;
+  size_t size = sizeof epoch;
+  mallctl("epoch", &epoch, &size, &epoch, size);
+#endif
+}
+
+void CPlatform_mallctl_flush_thread_cache(void) {
+#ifdef HAS_JEMALLOC
+  mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+#endif
+}
+
+const uint64_t *CPlatform_thread_allocated(void) {
+#ifdef HAS_JEMALLOC
+  uint64_t *address = NULL;
+  size_t size = sizeof address;
+  if (mallctl("thread.allocatedp", &address, &size, NULL, 0) == 0) return address;
+#endif
+  return NULL;
+}
+
+const uint64_t *CPlatform_thread_deallocated(void) {
+#ifdef HAS_JEMALLOC
+  uint64_t *address = NULL;
+  size_t size = sizeof address;
+  if (mallctl("thread.deallocatedp", &address, &size, NULL, 0) == 0) return address;
+#endif
+  return NULL;
+}
+
+// ---- clocks and processes
+
+static int64_t read_clock(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t CPlatform_thread_cpu_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+int64_t CPlatform_monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
+
+int CPlatform_enter_realtime(void) {
+  struct sched_param parameter = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+  return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter);
+}
+
+int CPlatform_die_with_parent(void) {
+#if defined(__linux__)
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 ? 0 : errno;
+#else
+  return ENOTSUP;
+#endif
+}

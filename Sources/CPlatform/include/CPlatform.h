@@ -1,0 +1,49 @@
+// What Swift's importer cannot see of the platform: epoll, timerfd, eventfd (their headers are not in the Glibc
+// module), jemalloc's mallctl, and the CRC-32C instruction. Would go if Swift's Glibc module held them.
+#ifndef CPLATFORM_H
+#define CPLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__linux__)
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sched.h>
+#endif
+
+/// CRC-32C (Castagnoli) of `count` bytes, continuing from `crc` (0 to begin). By instruction where there is one.
+uint32_t CPlatform_crc32c(uint32_t crc, const void *bytes, size_t count);
+
+/// Whether allocation in this process goes through jemalloc.
+bool CPlatform_has_jemalloc(void);
+
+/// One `mallctl` read of a number; false where the name is unknown or there is no jemalloc.
+bool CPlatform_mallctl_read(const char *name, uint64_t *value);
+
+/// Refreshes jemalloc's statistics (its "epoch"). Costs some 20 microseconds.
+void CPlatform_mallctl_refresh(void);
+
+/// Returns cached allocations of this thread to the arenas, so that counts of requests are exact.
+void CPlatform_mallctl_flush_thread_cache(void);
+
+/// Addresses of this thread's counters of bytes allocated and freed; NULL without jemalloc.
+const uint64_t *CPlatform_thread_allocated(void);
+const uint64_t *CPlatform_thread_deallocated(void);
+
+/// This thread's CPU time (user and system), in nanoseconds.
+int64_t CPlatform_thread_cpu_ns(void);
+
+/// The monotonic clock, in nanoseconds.
+int64_t CPlatform_monotonic_ns(void);
+
+/// Gives the calling thread the lowest real-time FIFO priority; 0, or the errno that refused it.
+int CPlatform_enter_realtime(void);
+
+/// Ends this process with SIGKILL when its parent ends. 0, or the errno that refused it.
+int CPlatform_die_with_parent(void);
+
+#endif

@@ -1,0 +1,3 @@
+#ifndef CSTREAMS_H
+#define CSTREAMS_H
+#endif

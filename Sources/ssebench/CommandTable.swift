@@ -1,0 +1,10 @@
+// All commands, in the order in which the help lists them.
+
+enum CommandTable {
+  static let commands: [Command] = [
+    HelpCommands.manual,
+    HelpCommands.completions,
+  ]
+
+  static func command(named name: String) -> Command? { commands.first { $0.name == name } }
+}

@@ -1,0 +1,1 @@
+// Factories and generators for tests.
