@@ -42,7 +42,7 @@ let package = Package(
     // Bytes become SSE events become token deltas.
     target("Streams", ["Primitives", "CStreams", "CSimdjson"]),
     // Instants become session records, counters and histograms.
-    target("Recording", ["Primitives", "CZlib", "CPlatform"]),
+    target("Recording", ["Primitives", "CZlib"]),
     // Runs a Plan: sessions as state machines on worker threads, one loop each.
     target(
       "Engine",

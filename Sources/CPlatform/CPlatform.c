@@ -145,3 +145,21 @@ int CPlatform_die_with_parent(void) {
   return ENOTSUP;
 #endif
 }
+
+#if defined(__linux__)
+int CPlatform_epoll_wait(int queue, struct epoll_event *events, int capacity, int64_t timeout_ns) {
+  static int missing = 0;
+  if (timeout_ns < 0) return epoll_wait(queue, events, capacity, -1);
+  if (timeout_ns == 0) return epoll_wait(queue, events, capacity, 0);
+  if (!__atomic_load_n(&missing, __ATOMIC_RELAXED)) {
+    struct timespec limit = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+    int count = epoll_pwait2(queue, events, capacity, &limit, NULL);
+    if (count >= 0 || errno != ENOSYS) return count;
+    __atomic_store_n(&missing, 1, __ATOMIC_RELAXED);
+  }
+  int64_t milliseconds = (timeout_ns + 999999) / 1000000;
+  return epoll_wait(queue, events, capacity, milliseconds > 3600000 ? 3600000 : (int)milliseconds);
+}
+
+void CPlatform_exact_timers(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
+#endif

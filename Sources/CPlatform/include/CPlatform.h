@@ -13,6 +13,18 @@
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <sched.h>
+
+/// `epoll_pwait2` in nanoseconds (negative: no limit); where the kernel lacks it, `epoll_wait` rounded up.
+int CPlatform_epoll_wait(int queue, struct epoll_event *events, int capacity, int64_t timeout_ns);
+
+/// The token of an event: Swift imports the union, but not without a copy of the packed struct.
+static inline uint64_t CPlatform_epoll_token(const struct epoll_event *event) { return event->data.u64; }
+static inline struct epoll_event CPlatform_epoll_event(uint32_t events, uint64_t token) {
+  return (struct epoll_event){.events = events, .data.u64 = token};
+}
+
+/// Sets the slack of this thread's timers to the least there is; the default of 50 us would delay every wait.
+void CPlatform_exact_timers(void);
 #endif
 
 /// CRC-32C (Castagnoli) of `count` bytes, continuing from `crc` (0 to begin). By instruction where there is one.

@@ -1,0 +1,124 @@
+// What one worker saw of one variant in one second: counters and histograms. Workers own two and swap them; the
+// reporting thread adds them up. Nothing here is shared while it is written.
+
+package import Primitives
+
+/// Plain sums, all of them additive over workers and seconds.
+package struct Counters: Sendable {
+  package var started: Int64 = 0
+  package var completed: Int64 = 0
+  package var failed: Int64 = 0
+  package var cancelled: Int64 = 0
+  package var dropped: Int64 = 0
+  /// Of the sessions started: those cancelled because the run's time was over, which goodput leaves out.
+  package var cancelledAtEnd: Int64 = 0
+  /// Sessions planned to start that did not start in time, for reasons on our side.
+  package var startedLate: Int64 = 0
+
+  package var events: Int64 = 0
+  package var tokenEvents: Int64 = 0
+  package var tokens: Int64 = 0
+  package var tokensFromUsage: Int64 = 0
+  package var tokensFromEvents: Int64 = 0
+  package var bytes: Int64 = 0
+  package var reads: Int64 = 0
+  package var stalls: Int64 = 0
+  package var undecodable: Int64 = 0
+  package var fakeStreaming: Int64 = 0
+  package var newConnections: Int64 = 0
+  package var reusedConnections: Int64 = 0
+
+  package var good: Int64 = 0
+
+  package var disconnects: Int64 = 0
+  package var reconnects: Int64 = 0
+  package var recovered: Int64 = 0
+  package var expected: Int64 = 0
+  package var delivered: Int64 = 0
+  package var lost: Int64 = 0
+  package var undelivered: Int64 = 0
+  package var duplicated: Int64 = 0
+  package var reordered: Int64 = 0
+  package var corrupted: Int64 = 0
+  package var restartedTokens: Int64 = 0
+  package var tokensAfterCancel: Int64 = 0
+
+  /// Nanoseconds of parsing and extraction in the sampled reads, and the events in them.
+  package var sampledParseNanoseconds: Int64 = 0
+  package var sampledEvents: Int64 = 0
+  package var sampledBytes: Int64 = 0
+
+  package init() {}
+
+  package mutating func add(_ other: Counters) {
+    started += other.started
+    completed += other.completed
+    failed += other.failed
+    cancelled += other.cancelled
+    dropped += other.dropped
+    cancelledAtEnd += other.cancelledAtEnd
+    startedLate += other.startedLate
+    events += other.events
+    tokenEvents += other.tokenEvents
+    tokens += other.tokens
+    tokensFromUsage += other.tokensFromUsage
+    tokensFromEvents += other.tokensFromEvents
+    bytes += other.bytes
+    reads += other.reads
+    stalls += other.stalls
+    undecodable += other.undecodable
+    fakeStreaming += other.fakeStreaming
+    newConnections += other.newConnections
+    reusedConnections += other.reusedConnections
+    good += other.good
+    disconnects += other.disconnects
+    reconnects += other.reconnects
+    recovered += other.recovered
+    expected += other.expected
+    delivered += other.delivered
+    lost += other.lost
+    undelivered += other.undelivered
+    duplicated += other.duplicated
+    reordered += other.reordered
+    corrupted += other.corrupted
+    restartedTokens += other.restartedTokens
+    tokensAfterCancel += other.tokensAfterCancel
+    sampledParseNanoseconds += other.sampledParseNanoseconds
+    sampledEvents += other.sampledEvents
+    sampledBytes += other.sampledBytes
+  }
+}
+
+/// Counters, histograms and errors of one interval or one whole variant; owned by one thread at a time.
+package final class IntervalRecord: @unchecked Sendable {
+  package var counters = Counters()
+  /// By `SessionErrorKind.rawValue`.
+  package var errors = [Int64](repeating: 0, count: SessionErrorKind.allCases.count)
+  private var histograms: [Histogram]
+  /// Sizes of reads in bytes (a histogram of counts, not of times).
+  package let readBytes = Histogram()
+
+  package init() {
+    histograms = Metric.allCases.map { _ in Histogram() }
+  }
+
+  package subscript(metric: Metric) -> Histogram { histograms[metric.rawValue] }
+
+  package func record(_ metric: Metric, _ nanoseconds: Int64) {
+    histograms[metric.rawValue].record(nanoseconds, times: 1)
+  }
+
+  package func add(_ other: IntervalRecord) {
+    counters.add(other.counters)
+    for index in errors.indices { errors[index] += other.errors[index] }
+    for metric in Metric.allCases { self[metric].add(other[metric]) }
+    readBytes.add(other.readBytes)
+  }
+
+  package func clear() {
+    counters = Counters()
+    for index in errors.indices { errors[index] = 0 }
+    for metric in Metric.allCases { self[metric].clear() }
+    readBytes.clear()
+  }
+}

@@ -1,0 +1,212 @@
+// Everything a run knows when it is over (or so far), before any figure is computed: what Analysis reads. One
+// VariantRecord a variant; bounded in size whatever the length of the run.
+
+package import Primitives
+
+/// One second of one variant, as it happened: the row of `timeseries.csv`.
+package struct TimeSeriesRow: Sendable {
+  package var variant: Int32 = 0
+  package var repetition: Int32 = 0
+  /// Seconds since the run's start, at the end of the interval.
+  package var time: Double = 0
+  /// Wall clock at that instant, in milliseconds since 1970, so that shards can be aligned.
+  package var wallMilliseconds: Int64 = 0
+  package var started: Int64 = 0
+  package var live: Int64 = 0
+  package var completed: Int64 = 0
+  package var failed: Int64 = 0
+  package var events: Int64 = 0
+  package var tokens: Int64 = 0
+  package var bytes: Int64 = 0
+  /// CPU seconds of the client in this interval ÷ its length; 2.0 is two cores.
+  package var cpu: Double = 0
+  package var residentBytes: Int64 = 0
+  /// jemalloc's `stats.allocated`; −1 without jemalloc.
+  package var allocatedBytes: Int64 = -1
+  package var ttftP50: Int64 = -1
+  package var ttftP99: Int64 = -1
+
+  package init() {}
+}
+
+/// One reading of memory: the row of `memory.csv`.
+package struct MemorySample: Sendable {
+  package var variant: Int32 = 0
+  package var repetition: Int32 = 0
+  /// Nanoseconds after the run's start.
+  package var time: Int64 = 0
+  package var live: Int64 = 0
+  /// Tokens received so far by the variant, and by the sessions live now.
+  package var tokens: Int64 = 0
+  package var events: Int64 = 0
+  package var allocated: Int64 = -1
+  package var active: Int64 = -1
+  package var resident: Int64 = -1
+  package var retained: Int64 = -1
+  /// The kernel's resident set.
+  package var rss: Int64 = -1
+  /// Requests to the allocator so far (jemalloc's nrequests), −1 where not read.
+  package var requests: Int64 = -1
+
+  package init() {}
+}
+
+/// One disconnection of one session: the row of `recovery.csv`. Instants in ns after the run's start, −1 = never.
+package struct DisconnectRecord: Sendable {
+  package var variant: Int32 = 0
+  package var repetition: Int32 = 0
+  package var session: Int64 = 0
+  /// Count from 1 within the session.
+  package var number: Int32 = 0
+  /// What ended the connection: a `SessionErrorKind` word, or "end" for a clean end of the body.
+  package var cause: String = ""
+  package var detected: Int64 = -1
+  /// The highest event number held, and the id sent as `Last-Event-ID` (empty: none sent).
+  package var highest: Int64 = 0
+  package var lastEventID: String = ""
+  package var delayAsked: Int64 = -1
+  package var delayTaken: Int64 = -1
+  package var attempts: Int32 = 0
+  package var requestSent: Int64 = -1
+  package var firstByte: Int64 = -1
+  package var firstNewEvent: Int64 = -1
+  package var replayed: Int64 = 0
+
+  package init() {}
+}
+
+/// A line from the slope of memory over tokens; nil fields where it could not be computed.
+package struct MemoryFigures: Sendable {
+  package var perSessionBytes: Double?
+  package var slopeBytesPerToken: Double?
+  package var slopeLow: Double?
+  package var slopeHigh: Double?
+  package var allocationsPerEvent: Double?
+  package var allocatedBytesPerEvent: Double?
+  package var peakAllocatedBytes: Int64?
+  package var peakRSSBytes: Int64?
+  package var afterTeardownBytes: Int64?
+  package var idleBytes: Int64?
+
+  package init() {}
+}
+
+/// The instrument's own load over one variant.
+package struct InstrumentRecord: Sendable {
+  /// CPU seconds of the client process while the variant ran, and of its busiest worker thread's share of a core.
+  package var cpuSeconds: Double = 0
+  package var busiestWorkerRatio: Double = 0
+  /// The longest time for which a worker was above 90 % of its core, in seconds.
+  package var saturatedSeconds: Double = 0
+  /// Time waiting for a core ÷ (running + waiting), from the kernel; nil where it cannot be read.
+  package var runQueueWaitRatio: Double?
+  package var workers: Int = 1
+  package var realtime = false
+  /// What the mock reports of itself: CPU seconds, events written, run-queue wait.
+  package var mockCPUSeconds: Double?
+  package var mockEvents: Int64?
+  package var mockRunQueueWaitRatio: Double?
+  /// Largest kernel receive queue seen, in bytes; nil where not read.
+  package var receiveQueueBytes: Int64?
+
+  package init() {}
+}
+
+/// One variant of a run.
+package final class VariantRecord: @unchecked Sendable {
+  package let name: String
+  /// The client settings of the variant as JSON, for the report.
+  package let client: JSONValue
+  /// Totals over all counted sessions of all repeats.
+  package let total = IntervalRecord()
+  /// Planned sessions in all; nil for a closed load with a duration.
+  package var planned: Int?
+  package var peakLive: Int64 = 0
+  /// Seconds in which the variant was measured (warm-up left out), over all repeats.
+  package var measuredSeconds: Double = 0
+  /// Requested against achieved: what the load asked for, in the load's own unit.
+  package var requestedRate: Double?
+  package var achievedRate: Double?
+  package var requestedConcurrency: Int?
+  /// Live sessions over the steady state ÷ requested concurrency; 1 where all places were always taken.
+  package var steadyLiveRatio: Double?
+  /// Models that answered, with counts; at most 64, the rest under "other".
+  package var models: [String: Int] = [:]
+  package var modelAsked: String?
+  package var memory: MemoryFigures?
+  package var memoryAbsentBecause: String?
+  package var instrument = InstrumentRecord()
+  /// Up to three messages for each error kind, already free of secrets.
+  package var errorSamples: [SessionErrorKind: [String]] = [:]
+  /// Whether requests_sent could be seen by the stack; else latencies count from request_start.
+  package var countsFromRequestStart = false
+  /// Whether there was a ledger (numbered events) or a reconnect policy: the summary then has `recovery`.
+  package var hasLedger = false
+  /// The instants of reconnect attempts after a common loss, as the p90−p10 spread in ns; for the herd warning.
+  package var stormSpread: Int64?
+  package var stormSize: Int64 = 0
+  package var usesMock = false
+  /// The mean tokens a token-carrying event holds.
+  package var tokensKnown = true
+
+  package init(name: String, client: JSONValue) {
+    self.name = name
+    self.client = client
+  }
+}
+
+/// The machine a run ran on.
+package struct MachineRecord: Sendable {
+  package var system = ""
+  package var kernel = ""
+  package var processor = ""
+  package var cores = 0
+  package var memoryBytes: Int64 = 0
+  package var governor: String?
+  package var descriptorLimit: Int = 0
+  package var host = ""
+
+  package init() {}
+}
+
+/// A whole run.
+package struct RunRecord: Sendable {
+  package var name = ""
+  package var id = ""
+  /// Milliseconds since 1970 and the same as ISO 8601 in UTC.
+  package var startedAtMilliseconds: Int64 = 0
+  package var startedAt = ""
+  package var durationSeconds: Double = 0
+  package var seed: UInt64 = 0
+  package var version = ""
+  package var build = ""
+  /// Why the run ended early, in a sentence; nil when it ran to its end.
+  package var partialBecause: String?
+  package var ioError = false
+  package var machine = MachineRecord()
+  /// The scenario as used, secrets as `${NAME}`.
+  package var scenario: JSONValue = .null
+  package var variants: [VariantRecord] = []
+  /// SLO of the scenario, for the report.
+  package var warmUpSeconds: Double = 0
+  /// Warnings that the engine itself raised: code, message, hint.
+  package var warnings: [RunWarning] = []
+  package var command: String = ""
+
+  package init() {}
+}
+
+/// A doubt about a run, with what to do about it. Codes are stable words.
+package struct RunWarning: Sendable, Equatable {
+  package var code: String
+  package var message: String
+  package var hint: String
+  package var variant: String?
+
+  package init(code: String, message: String, hint: String, variant: String? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.variant = variant
+  }
+}
