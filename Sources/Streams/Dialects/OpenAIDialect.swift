@@ -1,0 +1,132 @@
+// OpenAI's chat completions and legacy completions, and what speaks them: Azure, vLLM, llama.cpp, DeepSeek, OpenRouter, Mistral, Groq.
+// Chunks have choices with a `delta` (chat) or a `text` (completions); usage comes in the last chunk, or in every one; the end is `[DONE]`.
+
+enum OpenAIDialect {
+  static func read<Facts: FactCollector>(
+    _ document: JSONDocument, isChat: Bool, errorEvent: Bool, into facts: inout Facts
+  ) {
+    var choices: JSONDocument.Node?
+    var usage: JSONDocument.Node?
+    var error: JSONDocument.Node?
+    var model: JSONDocument.Node?
+    for (key, value) in document.members(document.root) {
+      if key == "choices" { choices = value }
+      if key == "usage" { usage = value }
+      if key == "error" { error = value }
+      if key == "model" { model = value }
+    }
+    facts.modelIfAny(model, in: document)
+    if !facts.errorIfAny(error, in: document), choices == nil || errorEvent {
+      facts.bareErrorIfAny(document.root, isSure: errorEvent, in: document)
+    }
+    if let choices {
+      for (position, choice) in document.elements(choices).enumerated() {
+        read(choice: choice, at: position, isChat: isChat, document, &facts)
+      }
+    }
+    if let usage, document.isObject(usage) { facts.usage(Self.usage(usage, document), isPartial: false) }
+  }
+
+  private static func read<Facts: FactCollector>(
+    choice: JSONDocument.Node, at position: Int, isChat: Bool, _ document: JSONDocument, _ facts: inout Facts
+  ) {
+    var index = position
+    var delta: JSONDocument.Node?
+    var finish: JSONDocument.Node?
+    var text: JSONDocument.Node?
+    var error: JSONDocument.Node?
+    for (key, value) in document.members(choice) {
+      if key == "index" { index = document.integer(value) ?? position }
+      if key == "delta" { delta = value }
+      if key == "finish_reason" { finish = value }
+      if key == "text" { text = value }
+      if key == "error" { error = value }
+    }
+    facts.choice(index)
+    if isChat {
+      if let delta { read(delta: delta, choice: index, document, &facts) }
+    } else {
+      facts.textIfAny(.content, choice: index, text, in: document)
+    }
+    facts.errorIfAny(error, in: document)
+    facts.finishIfAny(choice: index, finish, in: document)
+  }
+
+  private static func read<Facts: FactCollector>(
+    delta: JSONDocument.Node, choice: Int, _ document: JSONDocument, _ facts: inout Facts
+  ) {
+    var content: JSONDocument.Node?
+    var reasoningContent: JSONDocument.Node?
+    var reasoning: JSONDocument.Node?
+    var refusal: JSONDocument.Node?
+    var tools: JSONDocument.Node?
+    var function: JSONDocument.Node?
+    for (key, value) in document.members(delta) {
+      if key == "content" { content = value }
+      if key == "reasoning_content" { reasoningContent = value }
+      if key == "reasoning" { reasoning = value }
+      if key == "refusal" { refusal = value }
+      if key == "tool_calls" { tools = value }
+      if key == "function_call" { function = value }
+    }
+    // Gateways send one text under both names.
+    if let reasoningContent, document.isString(reasoningContent), !document.isEmptyString(reasoningContent) {
+      facts.text(.reasoning, choice: choice, reasoningContent, in: document)
+    } else {
+      facts.textIfAny(.reasoning, choice: choice, reasoning, in: document)
+    }
+    if let content, document.isArray(content) {
+      // Mistral: parts of text and of thinking.
+      for part in document.elements(content) { read(part: part, choice: choice, document, &facts) }
+    } else {
+      facts.textIfAny(.content, choice: choice, content, in: document)
+    }
+    facts.textIfAny(.refusal, choice: choice, refusal, in: document)
+    if let tools {
+      for (position, call) in document.elements(tools).enumerated() {
+        let function = document.member(call, "function")
+        facts.tool(
+          choice: choice, index: document.member(call, "index").flatMap { document.integer($0) } ?? position,
+          id: document.member(call, "id"), name: function.flatMap { document.member($0, "name") },
+          arguments: arguments(function, document), in: document)
+      }
+    }
+    if let function, document.isObject(function) {
+      // The form before tools: one call, without an id.
+      facts.tool(
+        choice: choice, index: 0, id: nil, name: document.member(function, "name"),
+        arguments: arguments(function, document), in: document)
+    }
+  }
+
+  /// Arguments are text in pieces; some servers send the object itself.
+  private static func arguments(_ function: JSONDocument.Node?, _ document: JSONDocument) -> ToolArguments {
+    guard let node = function.flatMap({ document.member($0, "arguments") }) else { return .none }
+    if document.isString(node) { return .text(node) }
+    return document.isObject(node) ? .value(node) : .none
+  }
+
+  private static func read<Facts: FactCollector>(
+    part: JSONDocument.Node, choice: Int, _ document: JSONDocument, _ facts: inout Facts
+  ) {
+    facts.textIfAny(.content, choice: choice, document.member(part, "text"), in: document)
+    guard let thinking = document.member(part, "thinking") else { return }
+    facts.textIfAny(.reasoning, choice: choice, thinking, in: document)
+    for inner in document.elements(thinking) {
+      facts.textIfAny(.reasoning, choice: choice, document.member(inner, "text"), in: document)
+    }
+  }
+
+  private static func usage(_ node: JSONDocument.Node, _ document: JSONDocument) -> TokenUsage {
+    var usage = TokenUsage()
+    for (key, value) in document.members(node) {
+      if key == "prompt_tokens" { usage.input = document.integer(value) ?? -1 }
+      if key == "completion_tokens" { usage.output = document.integer(value) ?? -1 }
+      if key == "total_tokens" { usage.total = document.integer(value) ?? -1 }
+      if key == "completion_tokens_details" { usage.reasoning = document.count(value, "reasoning_tokens") }
+      if key == "prompt_tokens_details" { usage.cached = document.count(value, "cached_tokens") }
+    }
+    if usage.cached < 0 { usage.cached = document.count(node, "prompt_cache_hit_tokens") }
+    return usage
+  }
+}

@@ -1,0 +1,49 @@
+// What reading events needs beside the event: simdjson's reader and room for text without escapes. One a worker thread.
+
+internal import CSimdjson
+internal import CStreams
+
+/// Decoding by code that this target does not know: `FoundationClients` provides it.
+package protocol ForeignDecoder: AnyObject {
+  /// Reads one event whole; nil where it is not what the API sends.
+  func read(_ data: UnsafeRawBufferPointer, eventType: UnsafeRawBufferPointer, api: StreamAPI) -> EventReading?
+}
+
+/// Memory shared by all sessions of one thread. Not for two threads at once.
+package final class ExtractorScratch {
+  /// Reads events for `DecoderKind.foundation`.
+  package var foreignDecoder: (any ForeignDecoder)?
+  let reader: OpaquePointer
+  var content = CStreams_Bytes()
+  var reasoning = CStreams_Bytes()
+  var arguments = CStreams_Bytes()
+  /// An event whose UTF-8 had to be repaired.
+  var repaired = CStreams_Bytes()
+
+  package init(foreignDecoder: (any ForeignDecoder)? = nil) {
+    reader = CSimdjson_create()
+    self.foreignDecoder = foreignDecoder
+  }
+
+  deinit {
+    CSimdjson_destroy(reader)
+    CStreams_release(&content)
+    CStreams_release(&reasoning)
+    CStreams_release(&arguments)
+    CStreams_release(&repaired)
+  }
+
+  /// The document of an event's data; bad UTF-8 is repaired first, as the standard decodes a stream. Nil where it is not JSON.
+  func document(_ data: UnsafeRawBufferPointer) -> JSONDocument? {
+    guard let base = data.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return nil }
+    var nodes: UnsafePointer<CSimdjson_Node>?
+    let found = CSimdjson_read(reader, base, data.count, &nodes)
+    if found > 0, let nodes { return JSONDocument(text: base, nodes: nodes) }
+    if found != Int32(CSimdjson_not_utf8) { return nil }
+    var text = String(decoding: data, as: UTF8.self)
+    repaired.count = 0
+    text.withUTF8 { CStreams_append(&repaired, $0.baseAddress, $0.count) }
+    guard CSimdjson_read(reader, repaired.bytes, Int(repaired.count), &nodes) > 0, let nodes else { return nil }
+    return JSONDocument(text: UnsafePointer(repaired.bytes), nodes: nodes)
+  }
+}

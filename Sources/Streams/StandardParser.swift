@@ -1,0 +1,255 @@
+// The modes `whatwg` and `data-only`. In: the reads of one body, cut anywhere. Out: events as the HTML Standard wants them, sections
+// 9.2.5 "Parsing an event stream" and 9.2.6 "Interpreting an event stream", as of 2026. `whatwg` departs from it nowhere but in the size
+// limits and in clamping `retry` to Int64; `data-only` takes the standard's lines and blocks but ignores every field except `data`.
+//
+// How: the C scan writes where the lines of a read end (a whole read per call). A block that is one `data` line and a blank one goes out
+// at once, as a slice of the read. Other lines are collected as slices too; only data lines that must be joined are copied, to
+// the thread's scratch. What a read leaves unfinished is copied into buffers of the session's own, each byte once, and
+// released with the event.
+
+public import CStreams
+
+@usableFromInline
+package struct StandardParser: ~Copyable {
+  /// What is true between two reads.
+  @usableFromInline
+  package struct Flags: OptionSet {
+    @usableFromInline package let rawValue: UInt8
+    @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// Only `data` counts.
+    @inlinable package static var onlyData: Flags { Flags(rawValue: 1) }
+    /// The last read ended in CR: a LF that comes next belongs to it.
+    @inlinable package static var afterCR: Flags { Flags(rawValue: 2) }
+    /// The body's first bytes are behind us, BOM or not.
+    @inlinable package static var pastMark: Flags { Flags(rawValue: 4) }
+    /// The unfinished event has data, perhaps empty.
+    @inlinable package static var hasData: Flags { Flags(rawValue: 8) }
+    /// The unfinished event has an `id`, perhaps empty.
+    @inlinable package static var hasID: Flags { Flags(rawValue: 16) }
+    /// A limit was passed.
+    @inlinable package static var failed: Flags { Flags(rawValue: 32) }
+    /// A `retry` was seen.
+    @inlinable package static var hasRetry: Flags { Flags(rawValue: 64) }
+  }
+
+  /// The line that the last read cut.
+  @usableFromInline package var line = CStreams_Bytes()
+  /// Data of the unfinished event.
+  @usableFromInline package var data = CStreams_Bytes()
+  /// Type, then id of the unfinished event.
+  @usableFromInline package var names = CStreams_Bytes()
+  /// The last event id.
+  @usableFromInline package var id = CStreams_Bytes()
+  @usableFromInline package var typeCount: UInt32 = 0
+  @usableFromInline package let lineLimit: UInt32
+  @usableFromInline package let eventLimit: UInt32
+  @usableFromInline package var flags: Flags
+  /// Bytes of the BOM that have matched so far.
+  @usableFromInline package var markCount: UInt8 = 0
+  @usableFromInline package var retryValue: Int64 = 0
+  @usableFromInline package var bytes = 0
+  @usableFromInline package var events = 0
+
+  package init(onlyData: Bool, lineLimit: Int, eventLimit: Int) {
+    self.lineLimit = UInt32(lineLimit)
+    self.eventLimit = UInt32(eventLimit)
+    flags = onlyData ? .onlyData : []
+  }
+
+  deinit {
+    var (line, data, names, id) = (line, data, names, id)
+    CStreams_release(&line)
+    CStreams_release(&data)
+    CStreams_release(&names)
+    CStreams_release(&id)
+  }
+
+  package var retry: Int64? { flags.contains(.hasRetry) ? retryValue : nil }
+  package var lastEventID: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: id.bytes, count: Int(id.count)) }
+  package var heldBytes: Int { Int(line.capacity) + Int(data.capacity) + Int(names.capacity) + Int(id.capacity) }
+
+  package mutating func setLastEventID(_ new: UnsafeRawBufferPointer) {
+    id.count = 0
+    CStreams_append(&id, new.baseAddress, new.count)
+  }
+
+  package mutating func reset(keepingLastEventID: Bool) {
+    CStreams_release(&line)
+    CStreams_release(&data)
+    CStreams_release(&names)
+    if !keepingLastEventID {
+      CStreams_release(&id)
+      flags.remove(.hasRetry)
+      retryValue = 0
+    }
+    typeCount = 0
+    markCount = 0
+    bytes = 0
+    events = 0
+    flags.formIntersection([.onlyData, .hasRetry])
+  }
+
+  @inlinable
+  package mutating func feed<Sink: EventSink & ~Copyable>(
+    _ chunk: UnsafeRawBufferPointer, into sink: inout Sink
+  ) throws(StreamError) {
+    var rest = chunk
+    // Positions are 32 bits wide.
+    while rest.count > 1 << 30 {
+      try feedPart(UnsafeRawBufferPointer(rebasing: rest[..<(1 << 30)]), into: &sink)
+      rest = UnsafeRawBufferPointer(rebasing: rest[(1 << 30)...])
+    }
+    if rest.count > 0 { try feedPart(rest, into: &sink) }
+  }
+
+  @inlinable
+  package mutating func feedPart<Sink: EventSink & ~Copyable>(
+    _ chunk: UnsafeRawBufferPointer, into sink: inout Sink
+  ) throws(StreamError) {
+    let base = chunk.baseAddress.unsafelyUnwrapped
+    let count = chunk.count
+    var lineStart = 0
+    if !flags.isSuperset(of: .pastMark) || flags.contains(.failed) { lineStart = try begin(chunk) }
+    if flags.contains(.afterCR), lineStart < count {
+      flags.remove(.afterCR)
+      if base.load(fromByteOffset: lineStart, as: UInt8.self) == 0x0A { lineStart += 1 }
+    }
+    let scratch = CStreams_borrow().unsafelyUnwrapped
+    defer { CStreams_return(scratch) }
+    let positions = scratch.pointee.positions.unsafelyUnwrapped
+    let bytesAddress = base.assumingMemoryBound(to: UInt8.self)
+
+    let join = CStreams_join(scratch).unsafelyUnwrapped
+    var open = resume()
+    var scan = CStreams_line_ends(bytesAddress, lineStart, count, positions)
+    var index = 0
+
+    if line.count > 0, scan.found > 0 {
+      // The line that the last read cut ends here.
+      let end = Int(positions[0])
+      index = 1
+      let length = Int(line.count) + end - lineStart
+      let start = bytes + end - length
+      if length > Int(lineLimit) { throw fail(.lineTooLong(limit: Int(lineLimit), atByte: start + Int(lineLimit)), chunk) }
+      CStreams_append(&line, base + lineStart, end - lineStart)
+      lineStart = next(after: end, base, count)
+      if !take(UnsafeRawPointer(line.bytes.unsafelyUnwrapped), length, &open, join) {
+        throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: start), chunk)
+      }
+    }
+
+    let fastLimit = min(Int(lineLimit), Int(eventLimit))
+    while true {
+      let found = Int(scan.found)
+      while index < found {
+        let end = Int(positions[index])
+        index += 1
+        let following = scan.has_cr ? next(after: end, base, count) : end + 1
+        let start = base + lineStart
+        let length = end - lineStart
+        if length == 0 {
+          if open.isStarted { close(&open, join, into: &sink) }
+        } else if !open.isStarted, index < found, Int(positions[index]) == following, length >= 5, length <= fastLimit,
+          isData(start)
+        {
+          // A block of one data line: the usual one.
+          let skip = length > 5 && start.load(fromByteOffset: 5, as: UInt8.self) == 0x20 ? 6 : 5
+          events &+= 1
+          sink.receive(
+            EventSlices(
+              data: UnsafeRawBufferPointer(start: start + skip, count: length - skip), type: messageType,
+              lastEventID: UnsafeRawBufferPointer(start: open.id, count: open.idCount)))
+          lineStart = scan.has_cr ? next(after: following, base, count) : following + 1
+          index += 1
+          continue
+        } else {
+          if length > Int(lineLimit) {
+            throw fail(.lineTooLong(limit: Int(lineLimit), atByte: bytes + lineStart + Int(lineLimit)), chunk)
+          }
+          if !take(start, length, &open, join) {
+            throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: bytes + lineStart), chunk)
+          }
+        }
+        lineStart = following
+      }
+      if Int(scan.scanned) >= count { break }
+      // The LF of a CRLF between two scans is not reported again: the scan looks at the byte before.
+      scan = CStreams_line_ends(bytesAddress, Int(scan.scanned), count, positions)
+      index = 0
+    }
+
+    keep(open, join)
+    try keep(rest: base + lineStart, count - lineStart, chunk, lineStart)
+    bytes &+= count
+  }
+
+  /// Where the line after the one that ends at `end` begins; a CR at the very end of the read is remembered.
+  @inlinable @inline(__always)
+  mutating func next(after end: Int, _ base: UnsafeRawPointer, _ count: Int) -> Int {
+    if base.load(fromByteOffset: end, as: UInt8.self) != 0x0D { return end + 1 }
+    if end + 1 == count {
+      flags.insert(.afterCR)
+      return count
+    }
+    return base.load(fromByteOffset: end + 1, as: UInt8.self) == 0x0A ? end + 2 : end + 1
+  }
+
+  /// Whether five bytes are `data:`.
+  @inlinable @inline(__always)
+  func isData(_ start: UnsafeRawPointer) -> Bool {
+    start.loadUnaligned(as: UInt32.self) == 0x6174_6164 && start.load(fromByteOffset: 4, as: UInt8.self) == 0x3A
+  }
+
+  /// The first bytes of a body: a BOM, which may come in pieces, is dropped once. Returns where lines begin.
+  @usableFromInline
+  mutating func begin(_ chunk: UnsafeRawBufferPointer) throws(StreamError) -> Int {
+    if flags.contains(.failed) { throw .alreadyFailed }
+    let mark: (UInt8, UInt8, UInt8) = (0xEF, 0xBB, 0xBF)
+    var at = 0
+    while at < chunk.count {
+      let expected = markCount == 0 ? mark.0 : markCount == 1 ? mark.1 : mark.2
+      guard chunk[at] == expected else {
+        // Not a BOM: what had matched in earlier reads belongs to the first line.
+        flags.insert(.pastMark)
+        let earlier = Int(markCount) - at
+        if earlier > 0 { CStreams_append(&line, [mark.0, mark.1], earlier) }
+        return 0
+      }
+      at += 1
+      markCount += 1
+      if markCount == 3 {
+        flags.insert(.pastMark)
+        return at
+      }
+    }
+    return at
+  }
+
+  @usableFromInline
+  mutating func fail(_ error: StreamError, _ chunk: UnsafeRawBufferPointer) -> StreamError {
+    flags.insert(.failed)
+    bytes &+= chunk.count
+    CStreams_release(&line)
+    CStreams_release(&data)
+    CStreams_release(&names)
+    return error
+  }
+
+  /// Keeps the line that the end of the read has cut.
+  @inlinable
+  mutating func keep(
+    rest: UnsafeRawPointer, _ size: Int, _ chunk: UnsafeRawBufferPointer, _ lineStart: Int
+  ) throws(StreamError) {
+    // Lines have ended in this read, or there was no cut line before: what `line` holds is used up.
+    if lineStart > 0 { line.count = 0 }
+    if size == 0, line.count == 0 {
+      if line.capacity != 0 { CStreams_release(&line) }
+      return
+    }
+    if Int(line.count) + size > Int(lineLimit) {
+      throw fail(.lineTooLong(limit: Int(lineLimit), atByte: bytes + lineStart - Int(line.count) + Int(lineLimit)), chunk)
+    }
+    if line.capacity > 1 << 16, Int(line.capacity) / 8 > Int(line.count) + size, line.count == 0 { CStreams_release(&line) }
+    CStreams_append(&line, rest, size)
+  }
+}
