@@ -55,8 +55,8 @@ package final class EventQueue: @unchecked Sendable {
   private func control(_ operation: Int32, _ descriptor: Int32, _ interest: Interest, _ token: UInt64)
     throws(EventQueueError)
   {
-    var flags: UInt32 = EPOLLRDHUP.rawValue
-    if interest.contains(.read) { flags |= EPOLLIN.rawValue }
+    var flags: UInt32 = 0
+    if interest.contains(.read) { flags |= EPOLLIN.rawValue | EPOLLRDHUP.rawValue }
     if interest.contains(.write) { flags |= EPOLLOUT.rawValue }
     var event = CPlatform_epoll_event(flags, token)
     if epoll_ctl(queue, operation, descriptor, &event) != 0 {

@@ -100,6 +100,8 @@ package struct SessionRecord: Sendable {
   package var reconnects: Int32 = 0
   package var disconnects: Int32 = 0
   package var expected: Int64 = -1
+  /// The highest event number received.
+  package var highest: Int64 = 0
   package var delivered: Int64 = 0
   package var lost: Int64 = 0
   package var undelivered: Int64 = 0

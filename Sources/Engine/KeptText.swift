@@ -1,0 +1,56 @@
+// What a consumer keeps of a stream's text, as an app would: the positive controls of the memory measure.
+
+import Scenarios
+
+/// The text of one session under a consumer that keeps it.
+final class KeptText {
+  /// `accumulate`: blocks of 256 bytes, so that its growth is known.
+  private var blocks: [UnsafeMutableRawPointer] = []
+  private var used = 256
+  /// `accumulate-string` and `coalesce`: a growing String, doublings and all.
+  private(set) var text = ""
+  private(set) var publishes = 0
+  private var published = Int64.min
+  private var isPending = false
+  /// The least time between two updates of a view, one frame at 60 Hz.
+  static let frame: Int64 = 16_000_000
+
+  init() {}
+
+  deinit { for block in blocks { block.deallocate() } }
+
+  func appendBlocks(_ bytes: UnsafeRawBufferPointer) {
+    var rest = bytes
+    while rest.count > 0 {
+      if used == 256 {
+        blocks.append(.allocate(byteCount: 256, alignment: 16))
+        used = 0
+      }
+      let count = min(256 - used, rest.count)
+      if let last = blocks.last, let base = rest.baseAddress { (last + used).copyMemory(from: base, byteCount: count) }
+      used += count
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+  }
+
+  func appendString(_ bytes: UnsafeRawBufferPointer) {
+    text += String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A view that updates at most once a frame: the first text at once, the last always.
+  func coalesce(_ bytes: UnsafeRawBufferPointer, at now: Int64) {
+    appendString(bytes)
+    if published == .min || now - published >= Self.frame {
+      published = now
+      publishes += 1
+      isPending = false
+    } else {
+      isPending = true
+    }
+  }
+
+  func flush() {
+    if isPending { publishes += 1 }
+    isPending = false
+  }
+}

@@ -1,0 +1,158 @@
+// Where a session's events arrive: instants and gaps are recorded, tokens counted, the ledger kept, the end seen. This
+// is the hot path: no allocation, no lock, no closure.
+
+import Primitives
+import Recording
+import Scenarios
+import Streams
+
+struct SessionSink: EventSink {
+  unowned(unsafe) let worker: Worker
+  let session: UnsafeMutablePointer<Session>
+  unowned(unsafe) let record: IntervalRecord
+  /// When the read came that these events lay in.
+  let now: Int64
+
+  mutating func receive(_ event: EventSlices) {
+    guard session.pointee.phase == .streaming else {
+      afterTheEnd(event)
+      return
+    }
+    session.pointee.events += 1
+    session.pointee.connectionEvents += 1
+    worker.eventsSeen += 1
+    record.counters.events += 1
+    if session.pointee.lastEvent >= 0 { record.record(.eventGap, now - session.pointee.lastEvent) }
+    session.pointee.lastEvent = now
+    let meaning = session.pointee.extractor.read(event, stamp: worker.settings.usesMock, scratch: worker.scratch)
+    if session.pointee.firstEvent < 0 {
+      session.pointee.firstEvent = now
+      record.record(.firstEvent, now - session.pointee.latencyStart)
+      record.record(.scheduledFirstEvent, now - session.pointee.scheduled)
+      if meaning.hasModel { worker.noteModel(meaning.model) }
+    }
+    if meaning.stampNumber >= 0 {
+      judge(meaning)
+    } else if worker.settings.verify != nil {
+      judgeForeign(event)
+    } else if let recovery = session.pointee.recovery {
+      recovered(recovery)
+    }
+    if meaning.hasOutput { token(meaning) }
+    if meaning.flags.isDisjoint(with: EventMeaning.Flags.unusual) && worker.settings.until == nil { return }
+    unusual(event, meaning)
+  }
+
+  /// An event that carries a token.
+  private func token(_ meaning: EventMeaning) {
+    worker.tokensSeen += 1
+    session.pointee.tokenEvents += 1
+    session.pointee.readTokens += 1
+    record.counters.tokenEvents += 1
+    if session.pointee.firstToken < 0 {
+      session.pointee.firstToken = now
+      record.record(.ttft, now - session.pointee.latencyStart)
+      record.record(.scheduledTTFT, now - session.pointee.scheduled)
+      // |measured TTFT − (stamp − request sent)|: the start of both is the same instant.
+      if meaning.stampTime >= 0 { record.record(.ttftError, abs(now - meaning.stampTime)) }
+    } else {
+      let gap = now - session.pointee.lastToken
+      record.record(.itl, gap)
+      if gap > session.pointee.maxGap { session.pointee.maxGap = gap }
+      if gap > worker.settings.stall {
+        session.pointee.stalls += 1
+        record.counters.stalls += 1
+      }
+      if meaning.stampTime >= 0 && session.pointee.lastStamp >= 0 {
+        record.record(.itlError, abs(gap - (meaning.stampTime - session.pointee.lastStamp)))
+      }
+    }
+    if session.pointee.firstOutput < 0 && meaning.hasContent {
+      session.pointee.firstOutput = now
+      record.record(.firstOutput, now - session.pointee.latencyStart)
+      record.record(.scheduledFirstOutput, now - session.pointee.scheduled)
+    }
+    session.pointee.lastToken = now
+    session.pointee.lastStamp = meaning.stampTime
+    if meaning.stampTime >= 0 { record.record(.delivery, now - meaning.stampTime) }
+    if session.pointee.cancelledAt >= 0 { session.pointee.tokensAfterCancel += 1 }
+    consume(meaning)
+  }
+
+  private func consume(_ meaning: EventMeaning) {
+    switch worker.settings.consumer {
+    case .discard, .slow: break
+    case .accumulate: session.pointee.kept?.appendBlocks(meaning.content)
+    case .accumulateString: session.pointee.kept?.appendString(meaning.content)
+    case .coalesce: session.pointee.kept?.coalesce(meaning.content, at: now)
+    case .leak(let bytes, let oneIn):
+      if session.pointee.index % Int64(max(1, oneIn)) == 0 { worker.leak(bytes) }
+    }
+  }
+
+  // MARK: The ledger
+
+  private func judge(_ meaning: EventMeaning) {
+    let finding = session.pointee.ledger.receive(
+      meaning.stampNumber, isIntact: meaning.textCRC() == meaning.stampCRC)
+    if let recovery = session.pointee.recovery {
+      if finding == .duplicate { recovery.record.replayed += 1 } else { recovered(recovery) }
+    }
+  }
+
+  private func judgeForeign(_ event: EventSlices) {
+    guard let number = worker.numberRule?.number(of: event) else { return }
+    let finding = session.pointee.ledger.receive(number, isIntact: true)
+    if let recovery = session.pointee.recovery {
+      if finding == .duplicate { recovery.record.replayed += 1 } else { recovered(recovery) }
+    }
+  }
+
+  /// The first new event after a reconnect.
+  private func recovered(_ recovery: RecoveryState) {
+    recovery.record.firstNewEvent = now - worker.origin
+    worker.recoveryEnded(session, recovery, record)
+  }
+
+  // MARK: What is rare
+
+  private func unusual(_ event: EventSlices, _ meaning: EventMeaning) {
+    if meaning.isUndecodable {
+      session.pointee.isUndecodable = true
+      record.counters.undecodable += 1
+    }
+    if meaning.hasUsage && meaning.usage.output >= 0 { session.pointee.usageTokens = Int64(meaning.usage.output) }
+    if meaning.hasError {
+      session.pointee.sawError = true
+      worker.noteError(.streamError, String(decoding: event.data.prefix(300), as: UTF8.self))
+    }
+    if meaning.hasFinish { session.pointee.sawFinishReason = true }
+    if meaning.isTerminal && worker.settings.isLLM { markEnd() }
+    guard !worker.settings.isLLM, let until = worker.settings.until else { return }
+    switch until {
+    case .events(let count): if session.pointee.events >= Int64(count) { markEnd() }
+    case .event(let type): if event.type.elementsEqual(type.utf8) { markEnd() }
+    case .data(let text): if event.data.elementsEqual(text.utf8) { markEnd() }
+    case .duration: break
+    }
+  }
+
+  private func markEnd() {
+    session.pointee.isMarked = true
+    session.pointee.markedAt = now
+    session.pointee.phase = .finished
+  }
+
+  /// Events behind the end marker: an error object still counts, so do tokens after a cancellation.
+  private func afterTheEnd(_ event: EventSlices) {
+    guard session.pointee.phase == .finished || session.pointee.phase == .closing else { return }
+    let meaning = session.pointee.extractor.read(event, stamp: false, scratch: worker.scratch)
+    if meaning.hasError && session.pointee.phase == .finished { session.pointee.sawError = true }
+    if meaning.hasUsage && meaning.usage.output >= 0 { session.pointee.usageTokens = Int64(meaning.usage.output) }
+  }
+}
+
+extension EventMeaning.Flags {
+  /// What is more than a token.
+  static let unusual: EventMeaning.Flags = [.terminal, .error, .finish, .usage, .undecodable]
+}

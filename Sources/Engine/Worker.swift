@@ -1,0 +1,592 @@
+// One thread with one event loop, its own transport, sessions and recorder: starts what the plan says, hands bytes to
+// parsers, records instants. Shares nothing but its mailbox and the order to stop.
+
+internal import CPlatform
+import EventLoops
+import Primitives
+import Recording
+import Scenarios
+import Streams
+import Synchronization
+import Transports
+
+/// What the reporting thread tells its workers.
+enum StopOrder: Int { case none, drain, now }
+
+final class StopSignal: Sendable {
+  private let value = Atomic<Int>(0)
+  var order: StopOrder {
+    get { StopOrder(rawValue: value.load(ordering: .relaxed)) ?? .now }
+    set { value.store(newValue.rawValue, ordering: .relaxed) }
+  }
+}
+
+final class Worker: TransferReceiver {
+  let settings: SessionSettings
+  let load: WorkerLoad
+  let mailbox: WorkerMailbox
+  let stop: StopSignal
+  let number: Int
+  /// The run's start on the monotonic clock.
+  let origin: Int64
+
+  let queue: EventQueue
+  private(set) var transport: (any Transport)!
+  let sessions: UnsafeMutablePointer<Session>
+  let capacity: Int
+  /// Places that have been used at least once; only they hold an initialised session.
+  private(set) var used = 0
+  private var free: [Int32] = []
+  /// Timers 0..<capacity: a session's next limit; capacity..<2·capacity: the start of a closed load's place.
+  var wheel: TimerWheel
+  let scratch = ExtractorScratch()
+  let numberRule: EventNumberRule?
+  var random: SeededRandom
+
+  var interval: IntervalRecord
+  /// Takes what warm-up sessions would count.
+  let uncounted = IntervalRecord()
+  var live: Int64 = 0
+  var peakLive: Int64 = 0
+  private var started: Int64 = 0
+  var tokensSeen: Int64 = 0
+  var eventsSeen: Int64 = 0
+  private var readCount: UInt64 = 0
+
+  /// Ends to be acted on after the transport has returned: it must not be called from inside itself.
+  private var ended: [(place: Int, end: TransferEnd, at: Int64)] = []
+  private var closing: [(place: Int, step: NextStep, at: Int64)] = []
+  private var pauses: [Int] = []
+  private var dueTimers: [Int] = []
+  var finished: [SessionRecord] = []
+  var disconnects: [DisconnectRecord] = []
+  var errorSamples: [(kind: SessionErrorKind, message: String)] = []
+  private var sampledErrors = [Int](repeating: 0, count: SessionErrorKind.allCases.count)
+  var modelsSeen: [String] = []
+  private var lastModel = ""
+  private var nextTick: Int64 = 0
+  private var nextPost: Int64 = 0
+  private var startsAreOver = false
+  private var drainEnds: Int64 = .max
+  private var nextOpenStart: SessionStart?
+  private var waiting: [SessionStart] = []
+  private var waitingHead = 0
+  private var places = 0
+  private var budget: BudgetShare
+  private var leaked: [UnsafeMutableRawPointer] = []
+  private var meters: WorkerMeters
+
+  init(
+    settings: SessionSettings, load: WorkerLoad, number: Int, origin: Instant, mailbox: WorkerMailbox, stop: StopSignal
+  ) throws {
+    numberRule = try settings.verify.map { try EventNumberRule($0.sequence) }
+    self.settings = settings
+    self.load = load
+    self.number = number
+    self.origin = origin.nanoseconds
+    self.mailbox = mailbox
+    self.stop = stop
+    queue = try EventQueue(capacity: 1024)
+    capacity = load.capacity
+    sessions = .allocate(capacity: capacity)
+    wheel = TimerWheel(timers: capacity * 2, now: .now())
+    random = SeededRandom(seed: settings.seed, purpose: "engine", index: UInt64(number))
+    interval = IntervalRecord()
+    budget = load.budget
+    meters = WorkerMeters()
+    if settings.stack == .raw {
+      transport = RawTransport(
+        endpoint: settings.endpoint, places: capacity, queue: queue, receiver: self, now: .now())
+    } else {
+      transport = CurlTransport(
+        endpoint: settings.endpoint, places: capacity, queue: queue, receiver: self, now: .now())
+    }
+  }
+
+  deinit {
+    sessions.deinitialize(count: used)
+    sessions.deallocate()
+  }
+
+  // MARK: The loop
+
+  /// Runs until the plan is done and every session has ended, or the order to stop.
+  func run() {
+    EventQueue.useExactTimers()
+    if settings.realtime { _ = CPlatform_enter_realtime() }
+    meters.begin()
+    nextTick = origin + 1_000_000_000
+    nextPost = origin + 50_000_000
+    prepareStarts()
+    var problem: String?
+    while !isDone {
+      do {
+        let ready = try queue.wait(until: nextDeadline())
+        let woke = Instant.now()
+        for readiness in ready { transport.handle(readiness) }
+        let now = ready.isEmpty ? woke : Instant.now()
+        transport.expire(now)
+        fireTimers(now)
+        settle()
+        startDue(.now())
+        if !ready.isEmpty || started > 0 {
+          interval.record(.loopIteration, Instant.now().nanoseconds - woke.nanoseconds)
+        }
+      } catch {
+        problem = "the event queue failed: \(error.call), errno \(error.errno)"
+        stop.order = .now
+      }
+      obeyStop()
+      tick()
+    }
+    transport.shutDown()
+    closeInterval(at: Instant.now().nanoseconds)
+    postAll(finishing: true, problem: problem)
+    for block in leaked { block.deallocate() }
+  }
+
+  private var isDone: Bool {
+    live == 0 && startsAreOver && waitingHead == waiting.count && ended.isEmpty && closing.isEmpty
+  }
+
+  private func nextDeadline() -> Instant {
+    var deadline = min(nextTick, nextPost)
+    if let timer = wheel.nextDeadline() { deadline = min(deadline, timer.nanoseconds) }
+    if let timer = transport.nextDeadline() { deadline = min(deadline, timer.nanoseconds) }
+    if let start = nextOpenStart { deadline = min(deadline, origin + start.at) }
+    if drainEnds != .max { deadline = min(deadline, drainEnds) }
+    if !startsAreOver, let end = load.startsEnd { deadline = min(deadline, origin + end) }
+    return Instant(nanoseconds: deadline)
+  }
+
+  private func fireTimers(_ now: Instant) {
+    dueTimers.removeAll(keepingCapacity: true)
+    wheel.expire(now) { timer, _ in dueTimers.append(timer) }
+    for timer in dueTimers {
+      if timer < capacity { checkLimits(timer, now.nanoseconds) } else { startPlace(timer - capacity, now.nanoseconds) }
+    }
+  }
+
+  /// Acts on what the transport reported, until nothing is left.
+  private func settle() {
+    while !ended.isEmpty || !closing.isEmpty || !pauses.isEmpty {
+      let ends = ended
+      ended.removeAll(keepingCapacity: true)
+      for entry in ends { connectionEnded(entry.place, entry.end, entry.at) }
+      let closes = closing
+      closing.removeAll(keepingCapacity: true)
+      for entry in closes where sessions[entry.place].phase == .closing {
+        transport.cancel(entry.place)
+        act(on: entry.step, entry.place, entry.at)
+      }
+      let paused = pauses
+      pauses.removeAll(keepingCapacity: true)
+      for place in paused where sessions[place].phase == .streaming && sessions[place].resumeAt > 0 {
+        sessions[place].isPaused = true
+        transport.setPaused(place, true)
+      }
+    }
+  }
+
+  // MARK: Starting
+
+  private func prepareStarts() {
+    switch load.kind {
+    case .closed(let firsts):
+      for (place, at) in firsts.enumerated() {
+        if used <= place { initializePlace() }
+        wheel.set(capacity + place, at: Instant(nanoseconds: origin + at))
+      }
+      places = firsts.count
+      if firsts.isEmpty { startsAreOver = true }
+    case .open:
+      nextOpenStart = load.nextOpen()
+      if nextOpenStart == nil { startsAreOver = true }
+    }
+  }
+
+  private func initializePlace() {
+    (sessions + used).initialize(to: Session(settings))
+    used += 1
+  }
+
+  /// A place of a closed load is free and its time has come.
+  private func startPlace(_ place: Int, _ now: Int64) {
+    guard !startsAreOver else { return }
+    if let end = load.startsEnd, now - origin >= end {
+      overAfterTime()
+      return
+    }
+    guard var start = load.nextClosed() else {
+      startsAreOver = true
+      return
+    }
+    guard budget.admits(settings, start) else {
+      overAfterBudget()
+      return
+    }
+    // The scheduled start is the instant at which the place came free, plus think time: the timer's own.
+    start.at = (sessions[place].scheduled >= 0 ? sessions[place].scheduled : now) - origin
+    begin(place, start, now)
+  }
+
+  private func startDue(_ now: Instant) {
+    guard case .open = load.kind else {
+      if !startsAreOver, let end = load.startsEnd, now.nanoseconds - origin >= end { overAfterTime() }
+      return
+    }
+    while let start = nextOpenStart, origin + start.at <= now.nanoseconds {
+      nextOpenStart = load.nextOpen()
+      if nextOpenStart == nil { overAfterTime() }
+      guard budget.admits(settings, start) else {
+        overAfterBudget()
+        break
+      }
+      if let place = takePlace() {
+        begin(place, start, Instant.now().nanoseconds)
+      } else if load.dropsBeyond {
+        drop(start)
+      } else {
+        waiting.append(start)
+      }
+    }
+  }
+
+  private func takePlace() -> Int? {
+    if let place = free.popLast() { return Int(place) }
+    guard used < capacity else { return nil }
+    initializePlace()
+    return used - 1
+  }
+
+  private func drop(_ start: SessionStart) {
+    var record = SessionRecord()
+    record.session = start.index
+    record.outcome = .dropped
+    record.scheduledStart = start.at
+    record.isCounted = start.at >= load.warmUp
+    if record.isCounted { interval.counters.dropped += 1 }
+    finished.append(record)
+  }
+
+  private func begin(_ place: Int, _ start: SessionStart, _ now: Int64) {
+    let session = sessions + place
+    session.pointee.prepare(settings, start, origin: origin, isCounted: start.at >= load.warmUp)
+    if let cancel = settings.cancel {
+      var draw = SeededRandom(seed: settings.seed, purpose: "cancel", index: UInt64(bitPattern: start.index))
+      if draw.uniform() < cancel.share {
+        switch cancel.after {
+        case .tokens(let count): session.pointee.cancelTokens = Int64(count)
+        case .time(let time): session.pointee.cancelAt = now + time.value
+        }
+      }
+    }
+    live += 1
+    if live > peakLive { peakLive = live }
+    started += 1
+    if session.pointee.isCounted {
+      interval.counters.started += 1
+      if now - (origin + start.at) > load.lateAfter { interval.counters.startedLate += 1 }
+    }
+    connect(place, now)
+  }
+
+  /// Sends the session's next request.
+  func connect(_ place: Int, _ now: Int64) {
+    let session = sessions + place
+    var request = TransferRequest()
+    if settings.sessionHeader {
+      request.headers.append((name: "X-Ssebench-Session", value: String(session.pointee.index)))
+    }
+    let id = session.pointee.parser.lastEventID
+    if !id.isEmpty && settings.policy != .restart {
+      request.headers.append((name: "Last-Event-ID", value: String(decoding: id, as: UTF8.self)))
+    }
+    if settings.usesMock && !settings.isLLM {
+      request.url = settings.mockEventsURL(session: session.pointee.index, place: place)
+    }
+    if session.pointee.maxTokens >= 0 { request.body = load.body(maxTokens: Int(session.pointee.maxTokens)) }
+    session.pointee.beginConnection(at: now)
+    budget.requests += 1
+    transport.start(place, request, at: Instant(nanoseconds: now))
+    armTimer(place)
+  }
+
+  private func overAfterTime() {
+    guard !startsAreOver else { return }
+    startsAreOver = true
+    nextOpenStart = nil
+    if let drain = load.drain { drainEnds = Instant.now().nanoseconds + drain }
+  }
+
+  private func overAfterBudget() {
+    startsAreOver = true
+    nextOpenStart = nil
+    waiting.removeAll()
+    waitingHead = 0
+    budget.isSpent = true
+  }
+
+  // MARK: What the transport reports
+
+  func requestSent(_ place: Int, at: Instant, connection: ConnectionTimes) {
+    let session = sessions + place
+    let now = at.nanoseconds
+    session.pointee.connectionSent = now
+    if session.pointee.requestSent < 0 {
+      session.pointee.requestSent = now
+      session.pointee.connect = connection.connect.value
+      session.pointee.tls = connection.tls.value
+    }
+    session.pointee.lastActivity = now
+    let record = session.pointee.isCounted ? interval : uncounted
+    if connection.isReused {
+      record.counters.reusedConnections += 1
+    } else {
+      record.counters.newConnections += 1
+      if connection.connect.value >= 0 { record.record(.connect, connection.connect.value) }
+      if connection.tls.value >= 0 { record.record(.tls, connection.tls.value) }
+    }
+    if let recovery = session.pointee.recovery, recovery.record.requestSent < 0 {
+      recovery.record.requestSent = now - origin
+    }
+  }
+
+  func headReceived(_ place: Int, _ head: ResponseHead, at: Instant) {
+    let session = sessions + place
+    session.pointee.status = Int32(head.status)
+    session.pointee.retryAfter = head.retryAfter
+    session.pointee.lastActivity = at.nanoseconds
+    let essence = MediaType.essence(head.contentType)
+    let typeIsRight = settings.contentTypes.isEmpty || settings.contentTypes.contains(essence)
+    if head.status == 200 && typeIsRight {
+      session.pointee.phase = .streaming
+      session.pointee.connectionOpened = at.nanoseconds
+    } else {
+      session.pointee.contentType = head.contentType
+      session.pointee.contentTypeIsWrong = head.status == 200
+    }
+  }
+
+  func bodyReceived(_ place: Int, _ bytes: UnsafeRawBufferPointer, at: Instant) {
+    let session = sessions + place
+    let now = at.nanoseconds
+    session.pointee.lastActivity = now
+    session.pointee.bytes += Int64(bytes.count)
+    session.pointee.reads += 1
+    let record = session.pointee.isCounted ? interval : uncounted
+    record.counters.bytes += Int64(bytes.count)
+    record.counters.reads += 1
+    record.readBytes.record(Int64(bytes.count), times: 1)
+    if session.pointee.connectionFirstByte < 0 {
+      session.pointee.connectionFirstByte = now
+      if session.pointee.firstByte < 0 {
+        session.pointee.firstByte = now
+        record.record(.ttfb, now - session.pointee.latencyStart)
+        record.record(.scheduledTTFB, now - session.pointee.scheduled)
+      }
+      if let recovery = session.pointee.recovery, recovery.record.firstByte < 0 {
+        recovery.record.firstByte = now - origin
+      }
+    }
+    switch session.pointee.phase {
+    case .streaming, .finished: break
+    case .requesting:
+      if session.pointee.errorBody.count < 512 {
+        session.pointee.errorBody.append(contentsOf: bytes.prefix(512 - session.pointee.errorBody.count))
+      }
+      return
+    default: return
+    }
+    readCount &+= 1
+    let isSampled = readCount & 15 == 0
+    let before = session.pointee.events
+    session.pointee.readTokens = 0
+    var sink = SessionSink(worker: self, session: session, record: record, now: now)
+    do {
+      if isSampled {
+        let start = Instant.now().nanoseconds
+        try session.pointee.parser.feed(bytes, into: &sink)
+        let end = Instant.now().nanoseconds
+        record.record(.callbackDwell, end - now)
+        record.counters.sampledParseNanoseconds += max(0, end - start - meters.clockCost)
+        record.counters.sampledEvents += session.pointee.events - before
+        record.counters.sampledBytes += Int64(bytes.count)
+      } else {
+        try session.pointee.parser.feed(bytes, into: &sink)
+      }
+    } catch {
+      session.pointee.streamFailed = .tooLarge
+      close(place, .fail(.tooLarge, error.description), now)
+      return
+    }
+    if session.pointee.readTokens > session.pointee.largestBurst {
+      session.pointee.largestBurst = session.pointee.readTokens
+    }
+    let events = session.pointee.events - before
+    if case .slow(let time) = settings.consumer, events > 0 {
+      session.pointee.resumeAt = now + time.value * events
+      pauses.append(place)
+      armTimer(place)
+    }
+    if session.pointee.phase == .finished {
+      armTimer(place)
+    } else if session.pointee.cancelTokens >= 0 && session.pointee.tokenEvents >= session.pointee.cancelTokens {
+      cancelSession(place, now)
+    }
+  }
+
+  func transferEnded(_ place: Int, _ end: TransferEnd, at: Instant) {
+    ended.append((place, end, at.nanoseconds))
+  }
+
+  /// Decides a session's end while its transfer is still going on; the transport is told at the next safe point.
+  func close(_ place: Int, _ step: NextStep, _ at: Int64) {
+    guard sessions[place].phase != .closing else { return }
+    sessions[place].phase = .closing
+    closing.append((place, step, at))
+  }
+
+  func cancelSession(_ place: Int, _ now: Int64) {
+    guard sessions[place].cancelledAt < 0 else { return }
+    sessions[place].cancelledAt = now
+    sessions[place].isCancelled = true
+    close(place, .complete, now)
+  }
+
+  func noteModel(_ name: UnsafeRawBufferPointer) {
+    if !name.elementsEqual(lastModel.utf8) { lastModel = String(decoding: name.prefix(256), as: UTF8.self) }
+    modelsSeen.append(lastModel)
+  }
+
+  /// Keeps memory for ever: the test-only consumer that must be found out.
+  func leak(_ bytes: Int) { leaked.append(.allocate(byteCount: bytes, alignment: 16)) }
+
+  func noteError(_ kind: SessionErrorKind, _ message: String) {
+    guard sampledErrors[Int(kind.rawValue)] < 3, !message.isEmpty else { return }
+    sampledErrors[Int(kind.rawValue)] += 1
+    errorSamples.append((kind, String(message.prefix(300))))
+  }
+
+  // MARK: After a session
+
+  /// A session is over and recorded: its place goes to the next one.
+  func placeIsFree(_ place: Int, _ now: Int64) {
+    live -= 1
+    budget.sessionEnded(settings, sessions[place].maxTokens, tokens: sessions[place].tokenEvents)
+    sessions[place].release(settings)
+    wheel.cancel(place)
+    switch load.kind {
+    case .closed:
+      let think = load.thinkTime(&random)
+      sessions[place].scheduled = now + think
+      if think == 0 {
+        startPlace(place, now)
+      } else {
+        wheel.set(capacity + place, at: Instant(nanoseconds: now + think))
+      }
+    case .open:
+      if waitingHead < waiting.count {
+        let start = waiting[waitingHead]
+        waitingHead += 1
+        if waitingHead == waiting.count {
+          waiting.removeAll(keepingCapacity: true)
+          waitingHead = 0
+        }
+        begin(place, start, now)
+      } else {
+        free.append(Int32(place))
+      }
+    }
+  }
+
+  // MARK: Stopping and reporting
+
+  private func obeyStop() {
+    let now = Instant.now().nanoseconds
+    switch stop.order {
+    case .none:
+      if drainEnds != .max && now >= drainEnds { endAll(now) { $0.isStopping = true } }
+    case .drain, .now:
+      if !startsAreOver || drainEnds == .max || stop.order == .now {
+        startsAreOver = true
+        nextOpenStart = nil
+        waiting.removeAll()
+        waitingHead = 0
+        endAll(now) { $0.streamFailed = .interrupted }
+      }
+    }
+  }
+
+  private func endAll(_ now: Int64, _ mark: (inout Session) -> Void) {
+    drainEnds = .max
+    waiting.removeAll()
+    waitingHead = 0
+    for place in 0..<used {
+      switch sessions[place].phase {
+      case .free, .closing: break
+      case .finished: close(place, .complete, now)
+      default:
+        mark(&sessions[place])
+        if let kind = sessions[place].streamFailed {
+          close(place, .fail(kind, ""), now)
+        } else {
+          sessions[place].isCancelled = true
+          close(place, .complete, now)
+        }
+      }
+    }
+    settle()
+  }
+
+  private func tick() {
+    let now = Instant.now().nanoseconds
+    if now >= nextTick {
+      meters.second(now, live: live, target: Int64(load.concurrency ?? 0), isSteady: isSteady(now))
+      closeInterval(at: nextTick)
+      while nextTick <= now { nextTick += 1_000_000_000 }
+    }
+    if now >= nextPost {
+      postAll(finishing: false, problem: nil)
+      nextPost = now + 50_000_000
+    }
+  }
+
+  /// The steady state of a closed load: ramp and warm-up are over, and places are still being filled.
+  private func isSteady(_ now: Int64) -> Bool {
+    guard !startsAreOver, load.concurrency != nil else { return false }
+    return now - origin - 1_000_000_000 >= max(load.rampUp, load.warmUp)
+  }
+
+  private func closeInterval(at instant: Int64) {
+    let next = mailbox.takeSpare() ?? IntervalRecord()
+    let record = interval
+    interval = next
+    let seconds = Double(instant - origin) / 1e9
+    mailbox.post { $0.intervals.append((seconds, record)) }
+  }
+
+  private func postAll(finishing: Bool, problem: String?) {
+    let now = Instant.now().nanoseconds
+    meters.read(now)
+    mailbox.post { report in
+      report.sessions.append(contentsOf: finished)
+      report.disconnects.append(contentsOf: disconnects)
+      report.errorSamples.append(contentsOf: errorSamples)
+      report.models.append(contentsOf: modelsSeen)
+      report.live = live
+      report.peakLive = peakLive
+      report.started = started
+      report.tokens = tokensSeen
+      report.events = eventsSeen
+      meters.fill(&report)
+      report.budgetIsSpent = budget.isSpent
+      report.isFinished = finishing
+      report.failure = problem ?? report.failure
+    }
+    finished.removeAll(keepingCapacity: true)
+    disconnects.removeAll(keepingCapacity: true)
+    errorSamples.removeAll(keepingCapacity: true)
+    modelsSeen.removeAll(keepingCapacity: true)
+  }
+}

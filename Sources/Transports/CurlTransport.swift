@@ -1,0 +1,480 @@
+// libcurl's multi interface on the worker's event queue: every protocol and option that the raw stack leaves out. One
+// multi handle carries a few hundred transfers at most, since its cost per event grows with them.
+
+internal import CCurl
+package import EventLoops
+package import Primitives
+
+package final class CurlTransport: Transport {
+  /// Transfers on one multi handle: libcurl looks sockets up in a hash of 911 buckets and walks the host's connections
+  /// for a reusable one, so far more than this makes each event and each start dearer.
+  static let placesPerMulti = 250
+  /// Streams on one HTTP/2 connection: a readable socket makes libcurl visit every transfer attached to it.
+  static let streamsPerConnection = 24
+
+  private let queue: EventQueue
+  private unowned let receiver: any TransferReceiver
+  private let endpoint: EndpointAddress
+  private let capacity: Int
+  private let places: UnsafeMutablePointer<CurlPlace>
+  private var multis: [CurlMulti] = []
+  private var wheel: TimerWheel
+  private var sharedHeaders: [(name: String, value: String)]
+  private let usesHTTP2: Bool
+  private let prefetched: [String]
+
+  package init(
+    endpoint: EndpointAddress, places capacity: Int, queue: EventQueue, receiver: any TransferReceiver, now: Instant
+  ) {
+    _ = Self.globalInitialisation
+    self.queue = queue
+    self.receiver = receiver
+    self.endpoint = endpoint
+    self.capacity = capacity
+    sharedHeaders = endpoint.headers
+    usesHTTP2 =
+      endpoint.httpVersion == .http2
+      || (endpoint.httpVersion == .automatic && WebAddress(endpoint.url)?.isSecure == true)
+    prefetched = Self.prefetchedNames(endpoint)
+    places = .allocate(capacity: capacity)
+    wheel = TimerWheel(timers: capacity / Self.placesPerMulti + 1, now: now)
+    for index in 0..<capacity {
+      (places + index).initialize(to: CurlPlace(transport: Unmanaged.passUnretained(self), index: index))
+    }
+  }
+
+  deinit {
+    // `shutDown` has removed the handles: what is left here is only memory.
+    for index in 0..<capacity {
+      places[index].release()
+    }
+    places.deinitialize(count: capacity)
+    places.deallocate()
+  }
+
+  /// `curl_global_init` is not thread-safe before 7.84 and costs milliseconds: once, on whichever thread comes first.
+  private static let globalInitialisation: Void = {
+    _ = curl_global_init(Int(CURL_GLOBAL_ALL))
+  }()
+
+  /// "libcurl/7.88.1 OpenSSL/3.0.17 …", for reports.
+  package static var version: String { String(cString: curl_version()) }
+
+  /// A name that many transfers share is looked up once: libcurl would start a thread for each of them.
+  private static func prefetchedNames(_ endpoint: EndpointAddress) -> [String] {
+    guard endpoint.proxy == nil, endpoint.unixSocket == nil, endpoint.resolve.isEmpty,
+      let address = WebAddress(endpoint.url), address.host.contains(where: \.isLetter), !address.host.contains(":")
+    else { return [] }
+    let found = SocketAddress.lookUp(host: address.host, port: address.port).addresses.compactMap(\.numericHost)
+    return found.isEmpty ? [] : ["\(address.host):\(address.port):\(found.joined(separator: ","))"]
+  }
+
+  // MARK: Transport
+
+  package func start(_ place: Int, _ request: TransferRequest, at now: Instant) {
+    let pointer = places + place
+    if pointer.pointee.easy == nil {
+      guard let easy = curl_easy_init() else {
+        receiver.transferEnded(place, .failed(.refused, detail: "libcurl has no memory for a handle"), at: now)
+        return
+      }
+      pointer.pointee.easy = easy
+      configure(easy, pointer)
+    }
+    guard let easy = pointer.pointee.easy else { return }
+    pointer.pointee.begin()
+    setHeaders(easy, pointer, request)
+    let urls = endpoint.alternatives
+    if let url = request.url ?? (urls.isEmpty ? nil : urls[place % urls.count]) {
+      _ = CCurl_setopt_string(easy, CURLOPT_URL, url)
+    }
+    if let body = request.body {
+      _ = CCurl_setopt_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+      _ = body.withUnsafeBytes {
+        CCurl_setopt_string(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress?.assumingMemoryBound(to: CChar.self))
+      }
+    }
+    if !usesHTTP2 {
+      // The first transfer of a place has no connection to find; looking for one costs more with each live transfer.
+      _ = CCurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, pointer.pointee.hasRun && endpoint.reusesConnections ? 0 : 1)
+    }
+    pointer.pointee.hasRun = true
+    let multi = multi(of: place)
+    let code = curl_multi_add_handle(multi.handle, easy)
+    if code != CURLM_OK {
+      receiver.transferEnded(
+        place, .failed(.refused, detail: String(cString: curl_multi_strerror(code))), at: now)
+      return
+    }
+    pointer.pointee.isActive = true
+  }
+
+  package func cancel(_ place: Int) {
+    guard places[place].isActive, let easy = places[place].easy else { return }
+    places[place].isActive = false
+    curl_multi_remove_handle(multi(of: place).handle, easy)
+  }
+
+  package func setPaused(_ place: Int, _ paused: Bool) {
+    guard places[place].isActive, let easy = places[place].easy else { return }
+    curl_easy_pause(easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT)
+    finishDone(multi(of: place))
+  }
+
+  package func handle(_ readiness: Readiness) {
+    let multi = multis[Int(QueueToken.generation(readiness.token))]
+    var flags: Int32 = 0
+    if readiness.isReadable || readiness.isClosed { flags |= CURL_CSELECT_IN }
+    if readiness.isWritable { flags |= CURL_CSELECT_OUT }
+    var running: Int32 = 0
+    curl_multi_socket_action(multi.handle, curl_socket_t(QueueToken.number(readiness.token)), flags, &running)
+    finishDone(multi)
+  }
+
+  package func nextDeadline() -> Instant? { wheel.nextDeadline() }
+
+  package func expire(_ now: Instant) {
+    var due: [CurlMulti] = []
+    wheel.expire(now) { index, _ in due.append(multis[index]) }
+    for multi in due {
+      var running: Int32 = 0
+      curl_multi_socket_action(multi.handle, CURL_SOCKET_TIMEOUT, 0, &running)
+      finishDone(multi)
+    }
+  }
+
+  package func shutDown() {
+    for index in 0..<capacity {
+      cancel(index)
+      places[index].release()
+    }
+    for multi in multis { multi.close() }
+    multis = []
+  }
+
+  // MARK: Multi handles
+
+  private func multi(of place: Int) -> CurlMulti {
+    let index = place / Self.placesPerMulti
+    while multis.count <= index {
+      multis.append(CurlMulti(index: multis.count, transport: self, usesHTTP2: usesHTTP2))
+    }
+    return multis[index]
+  }
+
+  fileprivate func socketChanged(_ multi: CurlMulti, _ socket: curl_socket_t, _ what: Int32, isKnown: Bool) {
+    if what == CURL_POLL_REMOVE {
+      if isKnown { queue.remove(socket) }
+      return
+    }
+    var interest: Interest = []
+    if what & CURL_POLL_IN != 0 { interest.insert(.read) }
+    if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+    let token = QueueToken.curl | UInt64(multi.index) << 32 | UInt64(UInt32(bitPattern: socket))
+    if isKnown {
+      try? queue.modify(socket, interest, token: token)
+    } else {
+      do {
+        try queue.add(socket, interest, token: token)
+      } catch {
+        // The descriptor was added before under another transfer.
+        try? queue.modify(socket, interest, token: token)
+      }
+      curl_multi_assign(multi.handle, socket, Unmanaged.passUnretained(multi).toOpaque())
+    }
+  }
+
+  fileprivate func timerChanged(_ multi: CurlMulti, _ milliseconds: Int) {
+    if milliseconds < 0 {
+      wheel.cancel(multi.index)
+    } else {
+      wheel.set(multi.index, at: .now() + .milliseconds(Double(milliseconds)))
+    }
+  }
+
+  private func finishDone(_ multi: CurlMulti) {
+    var result = CURLE_OK
+    while let easy = CCurl_next_done(multi.handle, &result) {
+      var context: UnsafeMutableRawPointer?
+      _ = CCurl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context)
+      guard let place = context?.assumingMemoryBound(to: CurlPlace.self) else { continue }
+      curl_multi_remove_handle(multi.handle, easy)
+      place.pointee.isActive = false
+      let now = Instant.now()
+      if result == CURLE_OK && !place.pointee.headIsReported && place.pointee.head.status > 0 {
+        place.pointee.headIsReported = true
+        receiver.headReceived(place.pointee.index, place.pointee.head, at: now)
+      }
+      receiver.transferEnded(place.pointee.index, end(of: easy, result), at: now)
+    }
+  }
+
+  private func end(of easy: UnsafeMutableRawPointer, _ code: CURLcode) -> TransferEnd {
+    if code == CURLE_OK { return .complete }
+    if code == CURLE_PARTIAL_FILE { return .cut }
+    var detail = String(cString: curl_easy_strerror(code))
+    var system = 0
+    _ = CCurl_getinfo_long(easy, CURLINFO_OS_ERRNO, &system)
+    if system != 0 && (code == CURLE_COULDNT_CONNECT || code == CURLE_RECV_ERROR) {
+      detail += ": \(systemMessage(Int32(truncatingIfNeeded: system)))"
+    }
+    let kind: TransportFailure =
+      switch code {
+      case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameLookup
+      case CURLE_COULDNT_CONNECT: .refused
+      case CURLE_OPERATION_TIMEDOUT: .connectTimeout
+      case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+        CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_USE_SSL_FAILED, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+        .tls
+      case CURLE_TOO_MANY_REDIRECTS: .redirectLoop
+      case CURLE_BAD_CONTENT_ENCODING: .unsupportedEncoding
+      case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+        CURLE_URL_MALFORMAT:
+        .protocolViolation
+      default: .reset
+      }
+    return .failed(kind, detail: detail)
+  }
+
+  // MARK: Requests
+
+  private func configure(_ easy: UnsafeMutableRawPointer, _ place: UnsafeMutablePointer<CurlPlace>) {
+    _ = CCurl_setopt_pointer(easy, CURLOPT_PRIVATE, place)
+    _ = CCurl_setopt_string(easy, CURLOPT_URL, endpoint.url)
+    // Signals are process-wide: with threads libcurl must not use them for its timeouts.
+    _ = CCurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1)
+    _ = CCurl_setopt_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+    _ = CCurl_setopt_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+    _ = CCurl_setopt_long(easy, CURLOPT_FOLLOWLOCATION, endpoint.followsRedirects ? 1 : 0)
+    _ = CCurl_setopt_long(easy, CURLOPT_MAXREDIRS, 10)
+    // A POST stays a POST through 301, 302 and 303: turning it into a GET would measure another thing.
+    _ = CCurl_setopt_long(easy, CURLOPT_POSTREDIR, 7)
+    _ = CCurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(endpoint.connectTimeout.milliseconds)))
+    _ = CCurl_setopt_long(easy, CURLOPT_BUFFERSIZE, endpoint.readBuffer)
+    _ = CCurl_setopt_long(easy, CURLOPT_TCP_NODELAY, 1)
+    // Only the scenario's proxy counts: a proxy from the environment would be a hidden part of the path.
+    _ = CCurl_setopt_string(easy, CURLOPT_PROXY, endpoint.proxy ?? "")
+    if let path = endpoint.unixSocket { _ = CCurl_setopt_string(easy, CURLOPT_UNIX_SOCKET_PATH, path) }
+    if !endpoint.reusesConnections { _ = CCurl_setopt_long(easy, CURLOPT_FORBID_REUSE, 1) }
+    switch endpoint.httpVersion {
+    case .http1: _ = CCurl_setopt_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+    case .automatic: _ = CCurl_setopt_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    case .http2:
+      let version =
+        WebAddress(endpoint.url)?.isSecure == true ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+      _ = CCurl_setopt_long(easy, CURLOPT_HTTP_VERSION, version)
+    }
+    if usesHTTP2 { _ = CCurl_setopt_long(easy, CURLOPT_PIPEWAIT, 1) }
+    if !endpoint.verifiesTLS {
+      _ = CCurl_setopt_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
+      _ = CCurl_setopt_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
+    }
+    if let file = endpoint.caFile { _ = CCurl_setopt_string(easy, CURLOPT_CAINFO, file) }
+    if let file = endpoint.certificateFile { _ = CCurl_setopt_string(easy, CURLOPT_SSLCERT, file) }
+    if let file = endpoint.keyFile { _ = CCurl_setopt_string(easy, CURLOPT_SSLKEY, file) }
+    if endpoint.method == "POST" {
+      _ = CCurl_setopt_long(easy, CURLOPT_POST, 1)
+      _ = CCurl_setopt_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(endpoint.body.count))
+      _ = endpoint.body.withUnsafeBytes {
+        CCurl_setopt_string(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress?.assumingMemoryBound(to: CChar.self))
+      }
+    } else if endpoint.method != "GET" {
+      _ = CCurl_setopt_string(easy, CURLOPT_CUSTOMREQUEST, endpoint.method)
+    }
+    // Any value turns decoding on, so a server that compresses unasked is understood. The user's header wins.
+    let asked = endpoint.headers.first { $0.name.lowercased() == "accept-encoding" }?.value
+    _ = CCurl_setopt_string(easy, CURLOPT_ACCEPT_ENCODING, asked ?? "identity")
+    let names = endpoint.resolve + prefetched
+    if !names.isEmpty {
+      var list: UnsafeMutablePointer<curl_slist>?
+      for name in names { list = curl_slist_append(list, name) }
+      place.pointee.names = list
+      _ = CCurl_setopt_pointer(easy, CURLOPT_RESOLVE, list)
+    }
+    _ = CCurl_setopt_data_callback(easy, CURLOPT_WRITEFUNCTION, bodyCallback)
+    _ = CCurl_setopt_pointer(easy, CURLOPT_WRITEDATA, place)
+    _ = CCurl_setopt_data_callback(easy, CURLOPT_HEADERFUNCTION, headerCallback)
+    _ = CCurl_setopt_pointer(easy, CURLOPT_HEADERDATA, place)
+    _ = CCurl_setopt_prerequest(easy, prerequestCallback)
+    _ = CCurl_setopt_pointer(easy, CURLOPT_PREREQDATA, place)
+  }
+
+  private func setHeaders(
+    _ easy: UnsafeMutableRawPointer, _ place: UnsafeMutablePointer<CurlPlace>, _ request: TransferRequest
+  ) {
+    if place.pointee.headers != nil && request.headers.isEmpty && place.pointee.headersAreShared { return }
+    var headers = sharedHeaders
+    for header in request.headers {
+      headers.removeAll { $0.name.lowercased() == header.name.lowercased() }
+      headers.append(header)
+    }
+    var list: UnsafeMutablePointer<curl_slist>?
+    for header in headers where header.name.lowercased() != "accept-encoding" {
+      // libcurl's form for a header without a value is "Name;".
+      list = curl_slist_append(list, header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)")
+    }
+    _ = CCurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, list)
+    if let old = place.pointee.headers { curl_slist_free_all(old) }
+    place.pointee.headers = list
+    place.pointee.headersAreShared = request.headers.isEmpty
+  }
+
+  // MARK: What libcurl reports
+
+  fileprivate func requestSent(_ place: UnsafeMutablePointer<CurlPlace>) {
+    let now = Instant.now()
+    if place.pointee.isSent { return }
+    place.pointee.isSent = true
+    var times = ConnectionTimes()
+    if let easy = place.pointee.easy {
+      var connections = 0
+      _ = CCurl_getinfo_long(easy, CURLINFO_NUM_CONNECTS, &connections)
+      times.isReused = connections == 0
+      if connections > 0 {
+        var connect: curl_off_t = 0
+        var secured: curl_off_t = 0
+        _ = CCurl_getinfo_offset(easy, CURLINFO_CONNECT_TIME_T, &connect)
+        _ = CCurl_getinfo_offset(easy, CURLINFO_APPCONNECT_TIME_T, &secured)
+        times.connect = Nanoseconds(Int64(connect) * 1000)
+        if secured > 0 { times.tls = Nanoseconds(max(0, Int64(secured) - Int64(connect)) * 1000) }
+      }
+    }
+    receiver.requestSent(place.pointee.index, at: now, connection: times)
+  }
+
+  fileprivate func headerLine(_ place: UnsafeMutablePointer<CurlPlace>, _ line: UnsafeRawBufferPointer) {
+    if place.pointee.headIsReported { return }
+    let text = String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      place.pointee.head = ResponseHead()
+      let parts = text.split(separator: " ", maxSplits: 2)
+      place.pointee.head.status = parts.count > 1 ? Int(parts[1].prefix(3)) ?? 0 : 0
+      place.pointee.head.version = parts[0].hasPrefix("HTTP/2") ? 20 : parts[0] == "HTTP/1.0" ? 10 : 11
+      return
+    }
+    guard let colon = text.firstIndex(of: ":") else {
+      if text.utf8.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) { headIsComplete(place) }
+      return
+    }
+    let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+    let trimmed = String(value.reversed().drop { $0.isWhitespace }.reversed())
+    switch text[..<colon].lowercased() {
+    case "content-type": place.pointee.head.contentType = trimmed
+    case "content-encoding": place.pointee.head.contentEncoding = trimmed
+    case "retry-after": place.pointee.head.retryAfter = trimmed
+    case "location": place.pointee.head.location = trimmed
+    default: break
+    }
+  }
+
+  private func headIsComplete(_ place: UnsafeMutablePointer<CurlPlace>) {
+    let head = place.pointee.head
+    if head.status < 200 { return }
+    if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects { return }
+    place.pointee.headIsReported = true
+    receiver.headReceived(place.pointee.index, head, at: .now())
+  }
+
+  fileprivate func bodyBytes(_ place: UnsafeMutablePointer<CurlPlace>, _ bytes: UnsafeRawBufferPointer, _ at: Instant) {
+    receiver.bodyReceived(place.pointee.index, bytes, at: at)
+  }
+}
+
+/// One place's handle and what its callbacks need; they get its address.
+struct CurlPlace {
+  let transport: Unmanaged<CurlTransport>
+  let index: Int
+  var easy: UnsafeMutableRawPointer?
+  var headers: UnsafeMutablePointer<curl_slist>?
+  var names: UnsafeMutablePointer<curl_slist>?
+  var headersAreShared = false
+  var hasRun = false
+  var isActive = false
+  var isSent = false
+  var headIsReported = false
+  var head = ResponseHead()
+
+  init(transport: Unmanaged<CurlTransport>, index: Int) {
+    self.transport = transport
+    self.index = index
+  }
+
+  mutating func begin() {
+    isSent = false
+    headIsReported = false
+    head = ResponseHead()
+  }
+
+  mutating func release() {
+    if let easy { curl_easy_cleanup(easy) }
+    if let headers { curl_slist_free_all(headers) }
+    if let names { curl_slist_free_all(names) }
+    easy = nil
+    headers = nil
+    names = nil
+  }
+}
+
+/// One multi handle; libcurl's callbacks get its address.
+private final class CurlMulti {
+  let index: Int
+  let handle: UnsafeMutableRawPointer
+  unowned let transport: CurlTransport
+
+  init(index: Int, transport: CurlTransport, usesHTTP2: Bool) {
+    self.index = index
+    self.transport = transport
+    guard let handle = curl_multi_init() else { preconditionFailure("libcurl has no memory for a multi handle") }
+    self.handle = handle
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    _ = CCurl_multi_setopt_socket_callback(handle, socketCallback)
+    _ = CCurl_multi_setopt_pointer(handle, CURLMOPT_SOCKETDATA, context)
+    _ = CCurl_multi_setopt_timer_callback(handle, timerCallback)
+    _ = CCurl_multi_setopt_pointer(handle, CURLMOPT_TIMERDATA, context)
+    _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, CurlTransport.placesPerMulti + 8)
+    if usesHTTP2 {
+      _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAX_CONCURRENT_STREAMS, CurlTransport.streamsPerConnection)
+    }
+  }
+
+  func close() { curl_multi_cleanup(handle) }
+}
+
+// C function pointers capture nothing: all they know comes through their context.
+
+private let bodyCallback: CCurl_data_callback = { bytes, size, count, context in
+  let at = Instant.now()
+  guard let place = context?.assumingMemoryBound(to: CurlPlace.self), let bytes else { return 0 }
+  place.pointee.transport._withUnsafeGuaranteedRef {
+    $0.bodyBytes(place, UnsafeRawBufferPointer(start: bytes, count: size * count), at)
+  }
+  return size * count
+}
+
+private let headerCallback: CCurl_data_callback = { bytes, size, count, context in
+  guard let place = context?.assumingMemoryBound(to: CurlPlace.self), let bytes else { return 0 }
+  place.pointee.transport._withUnsafeGuaranteedRef {
+    $0.headerLine(place, UnsafeRawBufferPointer(start: bytes, count: size * count))
+  }
+  return size * count
+}
+
+private let prerequestCallback: CCurl_prerequest_callback = { context, _, _, _, _ in
+  guard let place = context?.assumingMemoryBound(to: CurlPlace.self) else { return CURL_PREREQFUNC_OK }
+  place.pointee.transport._withUnsafeGuaranteedRef { $0.requestSent(place) }
+  return CURL_PREREQFUNC_OK
+}
+
+private let socketCallback: CCurl_socket_callback = { _, socket, what, context, socketContext in
+  guard let context else { return 0 }
+  let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+  multi.transport.socketChanged(multi, socket, what, isKnown: socketContext != nil)
+  return 0
+}
+
+private let timerCallback: CCurl_timer_callback = { _, milliseconds, context in
+  guard let context else { return 0 }
+  let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+  multi.transport.timerChanged(multi, milliseconds)
+  return 0
+}
