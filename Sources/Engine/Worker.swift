@@ -58,6 +58,11 @@ final class Worker: TransferReceiver {
   private var closing: [(place: Int, step: NextStep, at: Int64)] = []
   private var pauses: [Int] = []
   private var dueTimers: [Int] = []
+  /// Places of a closed load whose time has come; started a few at a time.
+  private var placesToStart: [Int] = []
+  private var placesToStartHead = 0
+  /// Starts between two looks at the sockets: opening a connection costs 100 µs, and answers must not wait for all.
+  private static let startsPerTurn = 8
   var finished: [SessionRecord] = []
   var disconnects: [DisconnectRecord] = []
   var errorSamples: [(kind: SessionErrorKind, message: String)] = []
@@ -150,6 +155,7 @@ final class Worker: TransferReceiver {
   }
 
   private func nextDeadline() -> Instant {
+    if placesToStartHead < placesToStart.count { return Instant(nanoseconds: 0) }
     var deadline = min(nextTick, nextPost)
     if let timer = wheel.nextDeadline() { deadline = min(deadline, timer.nanoseconds) }
     if let timer = transport.nextDeadline() { deadline = min(deadline, timer.nanoseconds) }
@@ -163,7 +169,7 @@ final class Worker: TransferReceiver {
     dueTimers.removeAll(keepingCapacity: true)
     wheel.expire(now) { timer, _ in dueTimers.append(timer) }
     for timer in dueTimers {
-      if timer < capacity { checkLimits(timer, now.nanoseconds) } else { startPlace(timer - capacity, now.nanoseconds) }
+      if timer < capacity { checkLimits(timer, now.nanoseconds) } else { placesToStart.append(timer - capacity) }
     }
   }
 
@@ -195,6 +201,7 @@ final class Worker: TransferReceiver {
     case .closed(let firsts):
       for (place, at) in firsts.enumerated() {
         if used <= place { initializePlace() }
+        sessions[place].scheduled = origin + at
         wheel.set(capacity + place, at: Instant(nanoseconds: origin + at))
       }
       places = firsts.count
@@ -231,11 +238,22 @@ final class Worker: TransferReceiver {
   }
 
   private func startDue(_ now: Instant) {
+    var left = Self.startsPerTurn
     guard case .open = load.kind else {
+      while left > 0 && placesToStartHead < placesToStart.count {
+        startPlace(placesToStart[placesToStartHead], Instant.now().nanoseconds)
+        placesToStartHead += 1
+        left -= 1
+      }
+      if placesToStartHead == placesToStart.count && placesToStartHead > 0 {
+        placesToStart.removeAll(keepingCapacity: true)
+        placesToStartHead = 0
+      }
       if !startsAreOver, let end = load.startsEnd, now.nanoseconds - origin >= end { overAfterTime() }
       return
     }
-    while let start = nextOpenStart, origin + start.at <= now.nanoseconds {
+    while left > 0, let start = nextOpenStart, origin + start.at <= now.nanoseconds {
+      left -= 1
       nextOpenStart = load.nextOpen()
       if nextOpenStart == nil { overAfterTime() }
       guard budget.admits(settings, start) else {
@@ -481,7 +499,7 @@ final class Worker: TransferReceiver {
       let think = load.thinkTime(&random)
       sessions[place].scheduled = now + think
       if think == 0 {
-        startPlace(place, now)
+        placesToStart.append(place)
       } else {
         wheel.set(capacity + place, at: Instant(nanoseconds: now + think))
       }

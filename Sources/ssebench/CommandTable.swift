@@ -4,6 +4,7 @@ enum CommandTable {
   static let commands: [Command] = [
     HelpCommands.manual,
     HelpCommands.completions,
+    DevCommand.command,
   ]
 
   static func command(named name: String) -> Command? { commands.first { $0.name == name } }
