@@ -1,0 +1,42 @@
+// Defaults that follow from other keys, written into a document before it is checked.
+
+import Primitives
+
+enum DependentDefaults {
+  /// - Parameters:
+  ///   - varied: key paths of `compare`; a default that would depend on one is left to each variant.
+  static func fill(_ document: JSONValue, name: String, varied: Set<String>) -> JSONValue {
+    guard case .object = document else { return document }
+    var filled = document
+    func given(_ path: String) -> JSONValue? { filled.value(at: path) }
+    /// Sets a missing key whose parent is missing or an object; anything else is for the checker to refuse.
+    func standard(_ path: String, _ value: JSONValue, unlessVaried others: String...) {
+      let parent = given(path.keys.dropLast().joined(separator: "."))
+      if given(path) != nil || varied.contains(path) || others.contains(where: varied.contains) { return }
+      if parent == nil || parent?.asObject != nil { try? filled.set(path.keys, to: value) }
+    }
+
+    if given("name") == nil { standard("name", .string(name)) }
+    if case .object(let compare)? = given("compare"), !compare.isEmpty {
+      standard("measure.repeats", 3)
+    } else if varied.isEmpty {
+      standard("measure.repeats", 1)
+    }
+    let hasURL = given("endpoint.url") != nil || varied.contains("endpoint.url")
+    if given("wukongim") != nil { standard(hasURL ? "endpoint.api" : "endpoint.mock.api", "wukongim", unlessVaried: "wukongim") }
+    if hasURL {
+      standard("endpoint.api", .string(API.sse.rawValue))
+    } else {
+      standard("endpoint.api", given("endpoint.mock.api") ?? .string(MockSettings().api.rawValue), unlessVaried: "endpoint.mock.api", "endpoint.mock")
+    }
+    if given("endpoint.api") == "ollama" { standard("client.parser", "ndjson", unlessVaried: "endpoint.api") }
+    let model = given("load.model") ?? "closed"
+    if model == "closed", let sessions = given("load.sessions"), given("load") != nil {
+      standard("load.concurrency", sessions, unlessVaried: "load.model", "load.sessions", "load")
+    }
+    if let file = given("load.trace.file")?.asString, given("load.trace.format") == nil {
+      standard("load.trace.format", file.hasSuffix(".jsonl") ? "jsonl" : "csv", unlessVaried: "load.trace.file")
+    }
+    return filled
+  }
+}

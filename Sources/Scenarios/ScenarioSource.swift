@@ -1,0 +1,284 @@
+// From a document to its variants and their points: overrides, variables, `compare`, `sweep`, and the checks on each.
+
+import Primitives
+
+/// Where a document comes from, and how its parts are read.
+struct ScenarioSource: Sendable {
+  let file: String
+  /// The default of the key `name`.
+  let name: String
+  let folder: String
+  var variables: Variables
+  let overrides: [Override]
+
+  /// Variants times points, at most.
+  static let mostVariants = 1_000
+
+  /// Keys that are of the run as a whole.
+  private static let unvaried = ["$schema", "name", "compare", "gates", "measure.repeats", "budget"]
+
+  mutating func load(_ document: JSONValue, endpoint: String?) throws(ScenarioFailure) -> LoadedScenario {
+    var problems: [ScenarioProblem] = []
+    var raw = try prepared(document, ScenarioDefinition.scenario, &problems)
+    if let endpoint { Self.point(&raw, at: endpoint) }
+    problems += variables.collect(raw)
+
+    let compare = comparison(raw, &problems)
+    let varied = Set(compare.map(\.key))
+    raw = DependentDefaults.fill(raw, name: name, varied: varied)
+    var checker = DocumentChecker(environment: variables)
+    checker.varied = varied
+    let complete = checker.check(raw, as: ScenarioDefinition.scenario)
+    problems += checker.problems
+
+    let traces = TraceFiles()
+    var variants: [LoadedScenario.Variant] = []
+    for combination in Self.product(compare) {
+      let variant = self.variant(raw, combination, traces, compare.isEmpty, &problems)
+      variants.append(variant)
+      if problems.count > 1_000 { break }
+    }
+    let loads = variants.reduce(0) { $0 + max(1, $1.points.count) }
+    if loads > Self.mostVariants {
+      problems.append(ScenarioProblem("compare", "\(loads) variants and loads", expected: "at most \(Self.mostVariants)"))
+    }
+    var names: Set<String> = []
+    for variant in variants where !names.insert(variant.name).inserted {
+      add(ScenarioProblem("compare", "two variants are named '\(variant.name)'", expected: "values that differ"), to: &problems)
+    }
+    if !problems.isEmpty { throw failure(problems) }
+    return LoadedScenario(
+      name: variants[0].scenario.name, document: complete, variants: variants, secrets: Secrets(variables.used),
+      source: self)
+  }
+
+  mutating func mock(_ document: JSONValue) throws(ScenarioFailure) -> MockSettings {
+    var problems: [ScenarioProblem] = []
+    let raw = try prepared(document, MockDefinition.mock, &problems)
+    problems += variables.collect(raw)
+    var checker = DocumentChecker(environment: variables)
+    let complete = checker.check(raw, as: MockDefinition.mock)
+    var builder = ScenarioBuilder(variables: variables, folder: folder, traces: TraceFiles())
+    let mock = builder.mock(Reading(complete, variables: variables))
+    problems += checker.problems
+    for problem in builder.problems { add(problem, to: &problems) }
+    if !problems.isEmpty { throw failure(problems) }
+    return mock
+  }
+
+  /// A point of a search.
+  func point(of variant: LoadedScenario.Variant, at value: Double) throws(ScenarioFailure) -> LoadedScenario.Point {
+    precondition(variant.scenario.load.search != nil, "only a search has points by value")
+    var problems: [ScenarioProblem] = []
+    let key = variant.scenario.load.search.map { Self.fullKey($0.key) } ?? ""
+    let point = self.point(variant.raw, key, .number(value), "search", TraceFiles(), &problems)
+    if let point, problems.isEmpty { return point }
+    throw failure(problems)
+  }
+
+  // MARK: Parts of `load`
+
+  /// The document with the overrides in it. An override of a key that cannot be is a problem; a document that is no
+  /// object ends everything.
+  private func prepared(
+    _ document: JSONValue, _ shape: Shape, _ problems: inout [ScenarioProblem]
+  ) throws(ScenarioFailure) -> JSONValue {
+    guard case .object = document else {
+      throw failure([ScenarioProblem("", "is not an object", expected: "{ … } with the keys of a \(shape.name)")])
+    }
+    var raw = document
+    for override in overrides {
+      if let unknown = Self.unknownKey(override.keyPath, in: shape) {
+        problems.append(unknown)
+        continue
+      }
+      do throws(KeyPathError) {
+        try raw.set(override.keyPath.keys, to: override.value)
+      } catch {
+        problems.append(ScenarioProblem(override.keyPath, error.message))
+      }
+    }
+    return raw
+  }
+
+  /// `--endpoint URL` beside a file: the URL in place of the file's mock, with the API that the mock would speak.
+  private static func point(_ raw: inout JSONValue, at url: String) {
+    let api = raw.value(at: "endpoint.api") ?? raw.value(at: "endpoint.mock.api") ?? "openai-chat"
+    guard case .object(var endpoint) = raw.value(at: "endpoint") ?? .object([:]) else { return }
+    endpoint["mock"] = nil
+    endpoint["url"] = .string(url)
+    endpoint["api"] = api
+    try? raw.set(["endpoint"], to: .object(endpoint))
+  }
+
+  private static func unknownKey(_ keyPath: String, in shape: Shape) -> ScenarioProblem? {
+    guard case .failure(let unknown) = Kind.object(shape).kind(at: keyPath.keys) else { return nil }
+    let near = NearestWord.find(unknown.key, among: unknown.known)
+    return ScenarioProblem(
+      keyPath, "there is no key \"\(unknown.key)\"",
+      expected: unknown.known.isEmpty ? "a key path of the \(shape.name)" : "one of \(unknown.known.filter { $0 != "$schema" }.joined(separator: ", "))",
+      suggestion: near.map { "Did you mean \"\($0)\"?" } ?? "")
+  }
+
+  /// The keys of `compare` that can be varied, with their values.
+  private func comparison(_ raw: JSONValue, _ problems: inout [ScenarioProblem]) -> [(key: String, values: [JSONValue])] {
+    guard case .object(let compare)? = raw.value(at: "compare") else { return [] }
+    var result: [(key: String, values: [JSONValue])] = []
+    var product = 1
+    for (key, value) in compare.pairs {
+      let place = "compare.\(key)"
+      if var unknown = Self.unknownKey(key, in: ScenarioDefinition.scenario) {
+        unknown.keyPath = place
+        problems.append(unknown)
+        continue
+      }
+      if Self.unvaried.contains(where: { key == $0 || key.hasPrefix("\($0).") }) {
+        problems.append(ScenarioProblem(place, "is of the run as a whole", expected: "a key that can differ between variants"))
+        continue
+      }
+      guard case .array(let values) = value, !values.isEmpty else { continue }
+      product = min(product * values.count, Self.mostVariants + 1)
+      result.append((key, values))
+    }
+    if product > Self.mostVariants {
+      problems.append(ScenarioProblem("compare", "more than \(Self.mostVariants) variants", expected: "at most \(Self.mostVariants)"))
+      return []
+    }
+    return result
+  }
+
+  private static func product(_ compare: [(key: String, values: [JSONValue])]) -> [[(key: String, value: JSONValue)]] {
+    compare.reduce([[]]) { combinations, next in
+      combinations.flatMap { combination in next.values.map { combination + [(next.key, $0)] } }
+    }
+  }
+
+  private func variant(
+    _ raw: JSONValue, _ combination: [(key: String, value: JSONValue)], _ traces: TraceFiles, _ isOnly: Bool,
+    _ problems: inout [ScenarioProblem]
+  ) -> LoadedScenario.Variant {
+    let name = combination.map { $0.value.asString ?? $0.value.text() }.joined(separator: "+")
+    var own = raw
+    if !isOnly {
+      if case .object(var object) = own {
+        object["compare"] = nil
+        own = .object(object)
+      }
+      for (key, value) in combination {
+        if case .object(var endpoint)? = own.value(at: "endpoint"), key == "endpoint.url" {
+          endpoint["mock"] = nil
+          try? own.set(["endpoint"], to: .object(endpoint))
+        }
+        do throws(KeyPathError) { try own.set(key.keys, to: value) } catch {
+          add(ScenarioProblem("compare.\(key)", error.message), to: &problems)
+        }
+      }
+      own = DependentDefaults.fill(own, name: self.name, varied: [])
+    }
+    let label = isOnly ? nil : "In the variant '\(name)'"
+    let scenario = self.scenario(own, traces, dropsUnused: !isOnly, label, &problems)
+    var variant = LoadedScenario.Variant(
+      name: isOnly ? "default" : name, changes: .object(JSONObject(combination.map { ($0.key, $0.value) })),
+      scenario: scenario, points: [], raw: own)
+    if let sweep = scenario.load.sweep {
+      let key = Self.fullKey(sweep.key)
+      guard checkKey(key, at: "load.sweep.key", &problems) != nil else { return variant }
+      for value in sweep.values {
+        guard let point = point(own, key, value, "sweep", traces, &problems) else { break }
+        variant.points.append(point)
+      }
+    }
+    if let search = scenario.load.search {
+      let key = Self.fullKey(search.key)
+      guard let kind = checkKey(key, at: "load.search.key", &problems) else { return variant }
+      switch kind {
+      case .integer, .number, .rate:
+        for end in [search.from, search.to] { _ = point(own, key, .number(end), "search", traces, &problems) }
+      default:
+        problems.append(ScenarioProblem("load.search.key", "\"\(search.key)\" is not a number", expected: "a key with a number or a rate"))
+      }
+    }
+    return variant
+  }
+
+  /// One document becomes a Scenario; problems that repeat a known one are left out.
+  private func scenario(
+    _ raw: JSONValue, _ traces: TraceFiles, dropsUnused: Bool, _ label: String?, _ problems: inout [ScenarioProblem]
+  ) -> Scenario {
+    var checker = DocumentChecker(environment: variables)
+    checker.dropsUnused = dropsUnused
+    let complete = checker.check(raw, as: ScenarioDefinition.scenario)
+    var builder = ScenarioBuilder(variables: variables, folder: folder, traces: traces)
+    let scenario = builder.scenario(complete)
+    let checks = ScenarioChecks(scenario, document: raw)
+    for var problem in checker.problems + builder.problems + checks.problems {
+      if let label { problem.suggestion += (problem.suggestion.isEmpty ? "" : ". ") + label }
+      add(problem, to: &problems)
+    }
+    return scenario
+  }
+
+  /// Adds a problem unless one is known at its key or around it.
+  private func add(_ problem: ScenarioProblem, to problems: inout [ScenarioProblem]) {
+    let isKnown = problems.contains { known in
+      known.keyPath == problem.keyPath || known.keyPath.hasPrefix("\(problem.keyPath).")
+        || problem.keyPath.hasPrefix("\(known.keyPath).")
+    }
+    if !isKnown { problems.append(problem) }
+  }
+
+  // MARK: Sweep and search
+
+  /// A key without a point is one of `load`.
+  private static func fullKey(_ key: String) -> String { key.contains(".") ? key : "load.\(key)" }
+
+  private func checkKey(_ key: String, at place: String, _ problems: inout [ScenarioProblem]) -> Kind? {
+    if var unknown = Self.unknownKey(key, in: ScenarioDefinition.scenario) {
+      unknown.keyPath = place
+      add(unknown, to: &problems)
+      return nil
+    }
+    guard case .success(let kind) = Kind.object(ScenarioDefinition.scenario).kind(at: key.keys) else { return nil }
+    return kind
+  }
+
+  private func point(
+    _ raw: JSONValue, _ key: String, _ value: JSONValue, _ model: String, _ traces: TraceFiles,
+    _ problems: inout [ScenarioProblem]
+  ) -> LoadedScenario.Point? {
+    let before = problems.count
+    let base = raw.value(at: "load.\(model).base") ?? (key == "load.rate" ? "poisson" : "closed")
+    guard case .object(var load)? = raw.value(at: "load"),
+      case .success(let kind) = Kind.object(ScenarioDefinition.scenario).kind(at: key.keys)
+    else { return nil }
+    load[model] = nil
+    load["model"] = base
+    var own = raw
+    let used: JSONValue =
+      switch (kind, value.asDouble) {
+      case (.rate, let number?): .string(Units.rateText(perSecond: number))
+      case (.integer, let number?): number.magnitude < 9e15 ? .integer(Int64(number.rounded())) : value
+      default: value
+      }
+    do throws(KeyPathError) {
+      try own.set(["load"], to: .object(load))
+      try own.set(key.keys, to: used)
+    } catch {
+      add(ScenarioProblem("load.\(model).key", error.message), to: &problems)
+      return nil
+    }
+    own = DependentDefaults.fill(own, name: name, varied: [])
+    let scenario = self.scenario(own, traces, dropsUnused: true, "In the load \(key) = \(used.asString ?? used.text())", &problems)
+    return problems.count == before ? LoadedScenario.Point(key: key, value: used, scenario: scenario) : nil
+  }
+
+  private func failure(_ problems: [ScenarioProblem]) -> ScenarioFailure {
+    let set = overrides.map(\.keyPath)
+    return ScenarioFailure(.invalid, problems.map { problem in
+      var problem = problem
+      let isSet = set.contains { problem.keyPath == $0 || problem.keyPath.hasPrefix("\($0).") }
+      problem.file = isSet ? "--set" : file
+      return problem
+    })
+  }
+}
