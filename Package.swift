@@ -52,7 +52,8 @@ let package = Package(
     // Figures and verdicts become text, JSON, CSV and HTML; reports are read back; the archive of runs.
     target("Reporting", ["Analysis", "Recording", "Primitives", "CSQLite"]),
     // Servers that stream a script with known timing.
-    target("MockServing", ["EventLoops", "Scenarios", "Arrivals", "WuKongIM", "Primitives", "CPlatform"]),
+    target(
+      "MockServing", ["EventLoops", "Scenarios", "Arrivals", "WuKongIM", "Recording", "Primitives", "CPlatform"]),
     // WuKongIM's frames, JSON-RPC, client and message projection; knows no socket.
     target("WuKongIM", ["Primitives", "CWslay"]),
     // Models of clients made with Foundation: URLSession and JSONDecoder.

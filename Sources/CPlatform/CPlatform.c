@@ -2,10 +2,12 @@
 #include "CPlatform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #if __has_include(<jemalloc/jemalloc.h>)
@@ -136,6 +138,19 @@ int64_t CPlatform_monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 int CPlatform_enter_realtime(void) {
   struct sched_param parameter = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
   return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter);
+}
+
+int CPlatform_accept(int listener) {
+#if defined(__linux__)
+  return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+#else
+  int accepted = accept(listener, NULL, NULL);
+  if (accepted >= 0) {
+    fcntl(accepted, F_SETFL, O_NONBLOCK);
+    fcntl(accepted, F_SETFD, FD_CLOEXEC);
+  }
+  return accepted;
+#endif
 }
 
 int CPlatform_die_with_parent(void) {

@@ -2,6 +2,7 @@
 
 enum CommandTable {
   static let commands: [Command] = [
+    MockCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
     DevCommand.command,

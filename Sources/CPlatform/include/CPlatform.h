@@ -55,6 +55,9 @@ int64_t CPlatform_monotonic_ns(void);
 /// Gives the calling thread the lowest real-time FIFO priority; 0, or the errno that refused it.
 int CPlatform_enter_realtime(void);
 
+/// The next connection of a listening socket, not blocking and closed on exec; −1 and errno where there is none.
+int CPlatform_accept(int listener);
+
 /// Ends this process with SIGKILL when its parent ends. 0, or the errno that refused it.
 int CPlatform_die_with_parent(void);
 

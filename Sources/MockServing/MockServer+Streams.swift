@@ -1,0 +1,599 @@
+// A stream from its request to its end: which session it belongs to, when each event is due, and the loop that makes
+// and sends what is due. No allocation for an event.
+
+internal import Arrivals
+internal import Primitives
+internal import Recording
+internal import Scenarios
+
+extension MockServer {
+  // MARK: beginning
+
+  mutating func startCompletion(_ slot: Int, _ request: HTTPRequest, api: API, model: String?, streams: Bool?) {
+    let asked: StreamRequest
+    do throws(RequestRefusal) {
+      asked = try StreamRequest(api: api, body: request.body, model: model, streams: streams)
+    } catch {
+      counters.refused += 1
+      sendError(slot, status: error.status, message: error.message)
+      return
+    }
+    let session = enterSession(slot, request.session.map { SessionName($0) })
+    let index = sessions[session].pointee.index
+    if answerByFault(slot, request, next: 1) { return }
+    let script = StreamScript(settings: settings, seed: options.seed, session: index, maxTokens: asked.maxTokens)
+    let layout = layout(
+      for: LayoutKey(
+        api: api, model: asked.model, hasReasoning: script.reasoningTokens > 0 && api != .openAICompletions,
+        isToolCall: settings.toolCall && api != .openAICompletions, includesUsage: asked.includesUsage))
+    let connection = connections[slot]
+    prepare(slot, script, layout: layout, now: Instant.now().nanoseconds)
+    connection.pointee.promptTokens = Int32(clamping: asked.promptTokens)
+    guard asked.streams else {
+      let body = wholeAnswer(slot, api: api, model: asked.model)
+      connection.pointee.script = nil
+      leaveSession(slot)
+      send(slot, status: 200, contentType: "application/json", body: body)
+      return
+    }
+    connection.pointee.last =
+      numberedCount(slot)
+    begin(slot, more: "")
+  }
+
+  mutating func startEvents(_ slot: Int, _ request: HTTPRequest) {
+    var own = settings
+    var size = 0
+    do throws(RequestRefusal) {
+      size = try Self.readParameters(request, &own)
+    } catch {
+      counters.refused += 1
+      sendError(slot, status: error.status, message: error.message)
+      return
+    }
+    let name = request.parameter("session").map { SessionName(Array($0.utf8)) } ?? request.session.map { SessionName($0) }
+    let session = enterSession(slot, name)
+    let state = sessions[session]
+    let now = Instant.now().nanoseconds
+    let script = StreamScript(settings: own, seed: options.seed, session: state.pointee.index)
+    var next = 1
+    let resumed = request.lastEventID.flatMap { HTTPRequest.decimal($0) }
+    if let resumed { next = min(resumed, script.events) + 1 }
+    if state.pointee.start == 0 {
+      state.pointee.start = now
+      // A session that another process began: what its client has was due by now.
+      if next > 1 { state.pointee.start = now - dueOffset(of: next - 1, script, state) }
+      state.pointee.knownEvent = -1
+    }
+    let connection = connections[slot]
+    prepare(slot, script, layout: layout(for: LayoutKey(api: .sse, model: "")), now: now)
+    connection.pointee.textSize = Int32(size)
+    connection.pointee.last = script.events
+    if answerByFault(slot, request, next: next) { return }
+    next = resume(slot, at: next, lastID: resumed, now: now)
+    if next > script.events, state.pointee.connections > 1 || resumed != nil {
+      leaveSession(slot)
+      connection.pointee.script = nil
+      sendHead(slot, status: 204, contentType: nil, length: 0)
+      afterAnswer(slot)
+      return
+    }
+    connection.pointee.next = next
+    if next <= script.events {
+      connection.pointee.due = state.pointee.start + dueOffset(of: next, script, state)
+      if connection.pointee.due < now { connection.pointee.flags.insert(.catchesUp) }
+    }
+    if connection.pointee.flags.contains(.headOnly) {
+      leaveSession(slot)
+      connection.pointee.script = nil
+      sendHead(slot, status: 200, contentType: "text/event-stream", length: nil)
+      afterAnswer(slot)
+      return
+    }
+    var first: [UInt8] = []
+    if let retry = request.parameter("retry") {
+      first = Array("retry: \(retry.filter { !$0.isNewline }.prefix(64))\n\n".utf8)
+    }
+    begin(slot, more: "", first: first)
+  }
+
+  /// The parameters of `/events` over the mock's settings; returns the exact text size asked for, or 0.
+  private static func readParameters(_ request: HTTPRequest, _ settings: inout MockSettings) throws(RequestRefusal) -> Int {
+    settings.reasoningTokens = 0
+    settings.tokensPerEvent = 1
+    if let text = request.parameter("events") {
+      guard let count = HTTPRequest.decimal(Array(text.utf8)), count <= 10_000_000 else {
+        throw RequestRefusal(status: 400, message: "events: expected 0 to 10000000")
+      }
+      settings.tokens = .constant(Double(count))
+    }
+    if let text = request.parameter("interval") {
+      guard let time = QueryTime.nanoseconds(text) else {
+        throw RequestRefusal(status: 400, message: "interval: expected a time such as 20ms")
+      }
+      settings.interval = .constant(time)
+    }
+    if let text = request.parameter("first") {
+      guard let time = QueryTime.nanoseconds(text) else {
+        throw RequestRefusal(status: 400, message: "first: expected a time such as 200ms")
+      }
+      settings.firstToken = .constant(time)
+    }
+    guard let text = request.parameter("size") else { return 0 }
+    guard let size = HTTPRequest.decimal(Array(text.utf8)), size <= StreamScript.maximumTextBytes, size > 0 else {
+      throw RequestRefusal(status: 400, message: "size: expected 1 to \(StreamScript.maximumTextBytes) bytes")
+    }
+    settings.tokenSize = .constant(Double(size + 2))
+    return size
+  }
+
+  /// The session of a request, with one connection more.
+  private mutating func enterSession(_ slot: Int, _ name: SessionName?) -> Int32 {
+    leaveSession(slot)
+    let session: Int32
+    if let name {
+      session = sessions.open(key: name.key, index: name.index)
+    } else {
+      anonymousCount += 1
+      session = sessions.openAnonymous(number: 1 << 62 | anonymousCount)
+    }
+    sessions[session].pointee.live += 1
+    sessions[session].pointee.connections &+= 1
+    connections[slot].pointee.session = session
+    connections[slot].pointee.ordinal = sessions[session].pointee.connections
+    return session
+  }
+
+  /// Start of the stream → event `number` due.
+  private func dueOffset(of number: Int, _ script: StreamScript, _ state: UnsafeMutablePointer<SessionState>) -> Int64 {
+    var event = 0
+    var offset = script.gap(before: 0).value
+    if state.pointee.knownEvent >= 0, state.pointee.knownEvent <= number - 1 {
+      (event, offset) = (state.pointee.knownEvent, state.pointee.knownDue)
+    }
+    while event < number - 1 {
+      event += 1
+      offset &+= script.gap(before: event).value
+    }
+    (state.pointee.knownEvent, state.pointee.knownDue) = (event, offset)
+    return offset
+  }
+
+  private mutating func layout(for key: LayoutKey) -> Int32 {
+    var key = key
+    let escaped = String(decoding: Array(key.model.utf8).escapedForJSON(), as: UTF8.self)
+    // The marks of a gap have no place in a name.
+    key.model = escaped.filter { $0 != "«" && $0 != "»" }
+    if let known = layouts[key] { return known }
+    if layouts.count >= Self.maximumLayouts {
+      key.model = "mock-1"
+      if let known = layouts[key] { return known }
+      // One for each shape of each API at most: the table has room for them.
+      if layouts.count >= Self.maximumLayouts + 64 { return 0 }
+    }
+    let index = Int32(layouts.count)
+    (layoutTable + Int(index)).initialize(to: StreamLayout.make(key, stamp: settings.stamp))
+    layouts[key] = index
+    return index
+  }
+
+  /// Sets a connection up for a stream from its first event on.
+  private func prepare(_ slot: Int, _ script: StreamScript, layout: Int32, now: Int64) {
+    let connection = connections[slot]
+    let shape = layoutTable + Int(layout)
+    connection.pointee.script = script
+    connection.pointee.layout = layout
+    connection.pointee.textSize = 0
+    connection.pointee.next = 1
+    connection.pointee.bodyCount = 0
+    connection.pointee.pendingHighest = 0
+    connection.pointee.responseStart = now
+    connection.pointee.due = now + script.gap(before: 0).value
+    connection.pointee.flags.remove([.catchesUp, .wasBlocked, .held, .comments, .endsAbruptly, .resets, .halfCloses])
+    connection.pointee.faultEvent = .max
+    connection.pointee.faultByte = .max
+    connection.pointee.drip = nil
+    let perEvent = max(1, settings.tokensPerEvent)
+    let reasoning = shape.pointee.reasoning == nil ? 0 : (script.reasoningTokens + perEvent - 1) / perEvent
+    connection.pointee.reasoningEvents = Int32(reasoning)
+    connection.pointee.visibleEvents = shape.pointee.isWholeCall ? 1 : Int32(script.events - reasoning)
+    if shape.pointee.isWholeCall, reasoning == 0 { connection.pointee.due &+= gaps(script, after: 0) }
+    var mixer = SeededRandom(
+      seed: options.seed, purpose: "response id",
+      index: sessions[connection.pointee.session].pointee.key &+ UInt64(connection.pointee.ordinal) << 40)
+    connection.pointee.id = mixer.next()
+    if settings.interval.constantValue == 0 || script.gap(before: 1) == .zero && isConstantlyZero {
+      connection.pointee.flags.insert(.unpaced)
+    } else {
+      connection.pointee.flags.remove(.unpaced)
+    }
+  }
+
+  /// From the script's event `event` due to its last event due.
+  private func gaps(_ script: StreamScript, after event: Int) -> Int64 {
+    var sum: Int64 = 0
+    for later in (event + 1)..<max(event + 1, script.events) { sum &+= script.gap(before: later).value }
+    return sum
+  }
+
+  /// Events with a number: all but the end marker.
+  private func numberedCount(_ slot: Int) -> Int {
+    let connection = connections[slot]
+    let shape = layoutTable + Int(connection.pointee.layout)
+    return shape.pointee.opening.count + shape.pointee.between.count + shape.pointee.closing.count
+      + Int(connection.pointee.reasoningEvents) + Int(connection.pointee.visibleEvents)
+  }
+
+  /// The head of the response, then the events as they are due.
+  mutating func begin(_ slot: Int, more: String, first: [UInt8] = []) {
+    let connection = connections[slot]
+    counters.streams += 1
+    connection.pointee.phase = .streaming
+    armFaults(slot)
+    let type = (layoutTable + Int(connection.pointee.layout)).pointee.contentType
+    sendHead(slot, status: 200, contentType: "\(type)", length: fixedLength(slot), more: more)
+    if !first.isEmpty { putBody(slot, first) }
+    planWrite(slot)
+    if connection.pointee.writeDue <= Instant.now().nanoseconds, connection.pointee.faultEvent == .max {
+      pump(slot)
+    } else if deliver(slot) {
+      if connection.pointee.pendingOutput == 0 { setPace(slot, at: connection.pointee.writeDue) }
+    }
+  }
+
+  /// Bytes of the body as one chunk, or as they are.
+  mutating func putBody(_ slot: Int, _ bytes: [UInt8]) {
+    let isChunked = connections[slot].pointee.flags.contains(.chunked)
+    if isChunked { put(String(bytes.count, radix: 16) + "\r\n") }
+    put(bytes)
+    if isChunked { put("\r\n") }
+    connections[slot].pointee.bodyCount += bytes.count
+  }
+
+  // MARK: going on
+
+  /// Bytes after which a stream lets the others have their turn.
+  static let turnBytes = 64 << 10
+
+  /// Makes and sends what is due.
+  mutating func pump(_ slot: Int) {
+    let connection = connections[slot]
+    guard connection.pointee.phase == .streaming, connection.pointee.pendingOutput == 0,
+      connection.pointee.flags.isDisjoint(with: .held)
+    else { return }
+    var now = Instant.now().nanoseconds
+    var tokenEvents = 0
+    let together = connection.pointee.flags.isDisjoint(with: [.unpaced, .catchesUp]) ? settings.eventsPerWrite : .max
+    while connection.pointee.next <= connection.pointee.last {
+      if now < connection.pointee.writeDue {
+        connection.pointee.flags.remove([.catchesUp, .wasBlocked])
+        break
+      }
+      let carriesToken = scriptEvent(slot, of: connection.pointee.next) >= 0
+      if carriesToken {
+        if tokenEvents >= together { break }
+        tokenEvents += 1
+      }
+      if connection.pointee.next >= connection.pointee.faultEvent {
+        switch meetFaults(slot, now: now) {
+        case .goOn: break
+        case .again: continue
+        case .leave: return
+        }
+      }
+      if carriesToken {
+        if connection.pointee.flags.isDisjoint(with: [.catchesUp, .wasBlocked]) {
+          if tokenEvents == 1 || together == .max { counters.pace.record(Nanoseconds(now - connection.pointee.writeDue)) }
+        } else {
+          counters.blockedEvents += 1
+        }
+      }
+      let before = scratchCount
+      appendItem(slot, number: connection.pointee.next, stamp: now)
+      advance(slot)
+      if connection.pointee.bodyCount > connection.pointee.faultByte {
+        if !reachByte(slot, itemStart: before) { return }
+      }
+      if scratchCount >= Self.turnBytes { break }
+      if together == .max { now = Instant.now().nanoseconds }
+    }
+    if connection.pointee.next > connection.pointee.last {
+      endBody(slot)
+      return
+    }
+    guard deliver(slot) else { return }
+    if connection.pointee.pendingOutput > 0 { return }
+    noteHighest(slot)
+    planWrite(slot)
+    if connection.pointee.writeDue <= now, together == .max {
+      makeBusy(slot)
+    } else {
+      setPace(slot, at: connection.pointee.writeDue)
+    }
+  }
+
+  private mutating func makeBusy(_ slot: Int) {
+    if connections[slot].pointee.flags.contains(.isBusy) { return }
+    connections[slot].pointee.flags.insert(.isBusy)
+    busy.append(Int32(slot))
+  }
+
+  /// When the next write is due: with the last of the events that share it.
+  @inline(__always) mutating func planWrite(_ slot: Int) {
+    let connection = connections[slot]
+    connection.pointee.writeDue = connection.pointee.due
+    if settings.eventsPerWrite > 1 { planSharedWrite(slot) }
+  }
+
+  @inline(never) private mutating func planSharedWrite(_ slot: Int) {
+    let connection = connections[slot]
+    guard connection.pointee.flags.isDisjoint(with: .unpaced), let script = connection.pointee.script else { return }
+    var number = connection.pointee.next
+    var tokens = 0
+    while number <= connection.pointee.last, tokens < settings.eventsPerWrite {
+      let event = scriptEvent(slot, of: number)
+      if event >= 0 {
+        if tokens > 0 { connection.pointee.writeDue += script.gap(before: event).value }
+        tokens += 1
+      }
+      number += 1
+    }
+  }
+
+  /// The script's event (from 0) that the stream's event `number` carries; −1 for one without a token.
+  @inline(__always) func scriptEvent(_ slot: Int, of number: Int) -> Int {
+    let connection = connections[slot]
+    let shape = layoutTable + Int(connection.pointee.layout)
+    var place = number - 1 - shape.pointee.opening.count
+    if place < 0 { return -1 }
+    let reasoning = Int(connection.pointee.reasoningEvents)
+    if place < reasoning { return place }
+    place -= reasoning + shape.pointee.between.count
+    return place >= 0 && place < Int(connection.pointee.visibleEvents) ? place + reasoning : -1
+  }
+
+  /// Makes the event after the next the next one.
+  @inline(__always) mutating func advance(_ slot: Int) {
+    let connection = connections[slot]
+    connection.pointee.pendingHighest = connection.pointee.next
+    connection.pointee.next += 1
+    counters.events += 1
+    if connection.pointee.next > connection.pointee.last { return }
+    let event = scriptEvent(slot, of: connection.pointee.next)
+    if event > 0 {
+      connection.pointee.due &+= connection.pointee.script.unsafelyUnwrapped.gap(before: event).value
+      if settings.toolCall { finishCall(slot, event) }
+      if settings.eventsPerWrite == 1 || !connection.pointee.flags.isDisjoint(with: [.catchesUp, .unpaced]) {
+        connection.pointee.writeDue = connection.pointee.due
+      }
+    }
+  }
+
+  /// A call that stands in one event is due when its last token is.
+  @inline(never) private func finishCall(_ slot: Int, _ event: Int) {
+    let connection = connections[slot]
+    guard (layoutTable + Int(connection.pointee.layout)).pointee.isWholeCall,
+      event >= Int(connection.pointee.reasoningEvents), let script = connection.pointee.script
+    else { return }
+    connection.pointee.due &+= gaps(script, after: event)
+  }
+
+  // MARK: one event
+
+  /// Puts event `number` of the connection's stream into the scratch, with its framing.
+  @inline(__always) mutating func appendItem(_ slot: Int, number: Int, stamp: Int64) {
+    let connection = connections[slot]
+    let shape = layoutTable + Int(connection.pointee.layout)
+    var fill = EventFill(text: UnsafePointer(text))
+    fill.id = connection.pointee.id
+    fill.number = number
+    fill.stamp = stamp
+    let event = scriptEvent(slot, of: number)
+    let template: EventTemplate
+    if event >= 0 {
+      let reasoning = Int(connection.pointee.reasoningEvents)
+      if event < reasoning {
+        template = (event == 0 ? shape.pointee.firstReasoning : shape.pointee.reasoning).unsafelyUnwrapped
+      } else {
+        template = event == reasoning ? shape.pointee.firstVisible : shape.pointee.visible
+      }
+      fillText(slot, event, &fill)
+    } else {
+      template = structural(slot, number)
+      fillCounts(slot, &fill)
+    }
+    write(template, fill, slot)
+  }
+
+  /// Frames and writes one event into the scratch.
+  @inline(__always) mutating func write(_ template: EventTemplate, _ fill: borrowing EventFill, _ slot: Int) {
+    let connection = connections[slot]
+    let whole = template.needsWhole ? wholeText(slot) : nil
+    reserve(template.fixedCount + EventTemplate.gapRoom + fill.textCount * 6 + (whole?.count ?? 0) * 4)
+    if connection.pointee.flags.contains(.chunked) {
+      // The size's digits are guessed, and the event moved where the guess was wrong.
+      let guess = Self.hexDigits(template.fixedCount + fill.textCount + 24)
+      let start = scratch + scratchCount
+      var cursor = ByteCursor(at: start + guess + 2)
+      template.write(fill, whole: whole, to: &cursor)
+      let count = cursor.at - (start + guess + 2)
+      let digits = Self.hexDigits(count)
+      if digits != guess {
+        (start + digits + 2).update(from: start + guess + 2, count: count)
+        cursor.at += digits - guess
+      }
+      var head = ByteCursor(at: start)
+      head.putHex(UInt64(count), digits: digits)
+      head.put(0x0D)
+      head.put(0x0A)
+      cursor.put(0x0D)
+      cursor.put(0x0A)
+      scratchCount = cursor.at - scratch
+      connection.pointee.bodyCount += count
+    } else {
+      var cursor = ByteCursor(at: scratch + scratchCount)
+      let start = cursor.at
+      template.write(fill, whole: whole, to: &cursor)
+      connection.pointee.bodyCount += cursor.at - start
+      scratchCount = cursor.at - scratch
+    }
+  }
+
+  @inline(__always) static func hexDigits(_ value: Int) -> Int {
+    max(1, (Int.bitWidth - value.leadingZeroBitCount + 3) >> 2)
+  }
+
+  /// The opening, between or closing event at `number`.
+  private func structural(_ slot: Int, _ number: Int) -> EventTemplate {
+    let connection = connections[slot]
+    let shape = layoutTable + Int(connection.pointee.layout)
+    var place = number - 1
+    if place < shape.pointee.opening.count { return shape.pointee.opening[place] }
+    place -= shape.pointee.opening.count + Int(connection.pointee.reasoningEvents)
+    if place < shape.pointee.between.count { return shape.pointee.between[place] }
+    place -= shape.pointee.between.count + Int(connection.pointee.visibleEvents)
+    return shape.pointee.closing[place]
+  }
+
+  /// Puts the text of a script's event into `text`, and its checksum into `fill`.
+  @inline(__always) mutating func fillText(_ slot: Int, _ event: Int, _ fill: inout EventFill) {
+    let connection = connections[slot]
+    if settings.tokensPerEvent == 1, connection.pointee.textSize == 0, !settings.toolCall,
+      connection.pointee.script.unsafelyUnwrapped.textCapacity <= textCapacity
+    {
+      fill.textCount = connection.pointee.script.unsafelyUnwrapped.writeText(
+        of: event, into: UnsafeMutableRawBufferPointer(start: text, count: textCapacity))
+    } else {
+      fillLongText(slot, event, &fill)
+    }
+    fill.text = UnsafePointer(text)
+    fill.checksum = CRC32C.checksum(UnsafeRawBufferPointer(start: text, count: fill.textCount))
+    fill.needsEscape = needsEscape || settings.toolCall
+  }
+
+  /// Text of several tokens, of an exact size, or of a tool call's arguments.
+  @inline(never) private mutating func fillLongText(_ slot: Int, _ event: Int, _ fill: inout EventFill) {
+    let connection = connections[slot]
+    guard let script = connection.pointee.script else { return }
+    let shape = layoutTable + Int(connection.pointee.layout)
+    let reasoning = Int(connection.pointee.reasoningEvents)
+    let isArgument = shape.pointee.isToolCall && event >= reasoning
+    var bytes: [UInt8] = []
+    if isArgument {
+      let last = script.events - 1
+      if event == reasoning { bytes += Array("{\"text\":\"".utf8) }
+      let events = shape.pointee.isWholeCall ? event...max(event, last) : event...event
+      for each in events { bytes += textBytes(of: each, script).escapedForJSON() }
+      if shape.pointee.isWholeCall || event == last { bytes += Array("\"}".utf8) }
+    } else {
+      bytes = textBytes(of: event, script)
+      let size = Int(connection.pointee.textSize)
+      if size > 0 {
+        if bytes.count > size {
+          bytes.removeLast(bytes.count - size)
+          // A character that was cut is taken out whole.
+          while let tail = bytes.indices.last, String(validating: bytes[max(0, tail - 3)...].drop { $0 & 0xC0 == 0x80 }, as: UTF8.self) == nil {
+            bytes.removeLast()
+          }
+        }
+        bytes += repeatElement(UInt8(ascii: "."), count: max(0, size - bytes.count))
+      }
+    }
+    if bytes.count > textCapacity {
+      text.deallocate()
+      textCapacity = bytes.count * 2
+      text = .allocate(capacity: textCapacity)
+    }
+    text.update(from: bytes, count: bytes.count)
+    fill.textCount = bytes.count
+  }
+
+  /// The text of the tokens that share one of the script's events.
+  func textBytes(of event: Int, _ script: StreamScript) -> [UInt8] {
+    var bytes: [UInt8] = []
+    guard event < script.events else { return bytes }
+    for token in script.tokens(ofEvent: event) {
+      let capacity = script.textCapacity
+      bytes += [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+        count = script.writeText(of: token, into: UnsafeMutableRawBufferPointer(buffer))
+      }
+    }
+    return bytes
+  }
+
+  func fillCounts(_ slot: Int, _ fill: inout EventFill) {
+    let connection = connections[slot]
+    guard let script = connection.pointee.script else { return }
+    let words = (layoutTable + Int(connection.pointee.layout)).pointee.finishWords
+    fill.promptTokens = Int(connection.pointee.promptTokens)
+    fill.outputTokens = script.tokens
+    fill.reasoningTokens = script.reasoningTokens
+    fill.finish =
+      script.isCutShort ? words.limit : (layoutTable + Int(connection.pointee.layout)).pointee.isToolCall ? words.tool : words.end
+  }
+
+  /// All text of the connection's stream, escaped.
+  func wholeText(_ slot: Int) -> WholeText {
+    let connection = connections[slot]
+    var whole = WholeText()
+    guard let script = connection.pointee.script else { return whole }
+    let reasoning = Int(connection.pointee.reasoningEvents)
+    for event in 0..<reasoning { whole.reasoning += textBytes(of: event, script).escapedForJSON() }
+    for event in reasoning..<max(reasoning, script.events) { whole.text += textBytes(of: event, script).escapedForJSON() }
+    if (layoutTable + Int(connection.pointee.layout)).pointee.isToolCall {
+      whole.arguments = (Array("{\"text\":\"".utf8) + whole.text + Array("\"}".utf8)).escapedForJSON()
+    }
+    return whole
+  }
+
+  // MARK: ending
+
+  /// The end marker, the end of the body, and what comes after it.
+  mutating func endBody(_ slot: Int) {
+    let connection = connections[slot]
+    let shape = layoutTable + Int(connection.pointee.layout)
+    for index in 0..<shape.pointee.trailer.count {
+      let before = scratchCount
+      write(shape.pointee.trailer[index], EventFill(text: UnsafePointer(text)), slot)
+      if connection.pointee.bodyCount > connection.pointee.faultByte {
+        if !reachByte(slot, itemStart: before) { return }
+      }
+    }
+    closeBody(slot)
+  }
+
+  /// The last chunk, then the next request or the end of the connection.
+  mutating func closeBody(_ slot: Int) {
+    let connection = connections[slot]
+    if connection.pointee.flags.contains(.endsAbruptly) {
+      connection.pointee.flags.remove(.keepAlive)
+    } else if connection.pointee.flags.contains(.chunked) {
+      put("0\r\n\r\n")
+    } else {
+      connection.pointee.flags.remove(.keepAlive)
+    }
+    guard deliver(slot) else { return }
+    if connection.pointee.pendingOutput == 0 { noteHighest(slot) }
+    endStream(slot)
+  }
+
+  /// The response is over: all of it is sent or waits to be.
+  mutating func endStream(_ slot: Int) {
+    let connection = connections[slot]
+    cancelPace(slot)
+    cancelAuxiliary(slot)
+    if connection.pointee.pendingOutput == 0 || connection.pointee.session < 0 { connection.pointee.script = nil }
+    guard connection.pointee.flags.contains(.keepAlive) else {
+      finish(slot)
+      return
+    }
+    connection.pointee.phase = .reading
+    if connection.pointee.flags.contains(.mute) {
+      connection.pointee.flags.remove(.mute)
+      setInterest(slot)
+      guard connection.pointee.phase != .free else { return }
+    }
+    setAuxiliary(slot, .requestDeadline, at: Instant.now().nanoseconds + Self.idleLimit)
+    if connection.pointee.inputCount > 0, connection.pointee.pendingOutput == 0 { process(slot) }
+  }
+}
