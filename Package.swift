@@ -76,7 +76,7 @@ let package = Package(
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
 
     .target(
-      name: "TestSupport", dependencies: ["Primitives"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
+      name: "TestSupport", dependencies: ["Recording", "Primitives"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
     tests("PrimitivesTests", ["Primitives"]),
     tests("ScenariosTests", ["Scenarios", "Primitives"]),
     tests("ArrivalsTests", ["Arrivals", "Scenarios", "Primitives"]),

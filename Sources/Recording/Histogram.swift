@@ -27,9 +27,52 @@ package final class Histogram: @unchecked Sendable {
     counts = zeroedCounts(Self.size)
   }
 
+  /// A histogram read back: counts by index of the layout, and the exact sums where they were kept (else computed from
+  /// the middles of the counts). Indices out of the layout are ignored.
+  package init(counts read: [(index: Int, count: Int64)], exact: ExactSums? = nil) {
+    counts = zeroedCounts(Self.size)
+    for (index, times) in read where index >= 0 && index < Self.size && times > 0 {
+      let (low, width) = Self.range(at: index)
+      let middle = Double(low) + Double(width - 1) / 2
+      counts[index] += times
+      count += times
+      sum += middle * Double(times)
+      sumOfSquares += middle * middle * Double(times)
+      lowest = min(lowest, low)
+      largest = max(largest, low + width - 1)
+    }
+    guard let exact, count > 0 else { return }
+    sum = exact.sum
+    sumOfSquares = exact.sumOfSquares
+    if Self.inLayout(exact.lowest), Self.index(of: exact.lowest) == Self.index(of: lowest) { lowest = exact.lowest }
+    if Self.inLayout(exact.largest), Self.index(of: exact.largest) == Self.index(of: largest) { largest = exact.largest }
+  }
+
+  /// What a histogram knows beside its counts.
+  package struct ExactSums: Sendable {
+    package var sum: Double
+    package var sumOfSquares: Double
+    package var lowest: Int64
+    package var largest: Int64
+
+    package init(sum: Double, sumOfSquares: Double, lowest: Int64, largest: Int64) {
+      self.sum = sum
+      self.sumOfSquares = sumOfSquares
+      self.lowest = lowest
+      self.largest = largest
+    }
+  }
+
+  private static func inLayout(_ value: Int64) -> Bool { value >= 0 && value <= highest }
+
+  /// The indices that may hold counts; empty when nothing was recorded.
+  package var usedIndices: Range<Int> {
+    count > 0 ? Self.index(of: lowest)..<Self.index(of: largest) + 1 : 0..<0
+  }
+
   deinit { releaseCounts(counts) }
 
-  static func index(of value: Int64) -> Int {
+  package static func index(of value: Int64) -> Int {
     let bucket = 64 - (value | subBucketMask).leadingZeroBitCount - subBucketMagnitude
     let sub = Int(value >> Int64(bucket))
     return (bucket + 1) * subBucketHalf + sub - subBucketHalf

@@ -146,8 +146,12 @@ package final class VariantRecord: @unchecked Sendable {
   package var stormSpread: Int64?
   package var stormSize: Int64 = 0
   package var usesMock = false
-  /// The mean tokens a token-carrying event holds.
+  /// Whether the scenario has an `slo`: goodput is null without one.
+  package var hasSLO = false
+  /// False with the decoder `none`: tokens and TTFT are then null.
   package var tokensKnown = true
+  /// Allocations of parser and extractor per event, in the sampled reads; nil where not counted.
+  package var parserAllocationsPerEvent: Double?
 
   package init(name: String, client: JSONValue) {
     self.name = name
@@ -167,6 +171,18 @@ package struct MachineRecord: Sendable {
   package var host = ""
 
   package init() {}
+}
+
+/// Which part of a plan a process ran.
+package struct RunShard: Sendable, Equatable {
+  /// From 0.
+  package var index: Int
+  package var count: Int
+
+  package init(index: Int, count: Int) {
+    self.index = index
+    self.count = count
+  }
 }
 
 /// A whole run.
@@ -192,6 +208,11 @@ package struct RunRecord: Sendable {
   /// Warnings that the engine itself raised: code, message, hint.
   package var warnings: [RunWarning] = []
   package var command: String = ""
+  /// Set where this process ran one shard of a plan.
+  package var shard: RunShard?
+  /// Of a merged run: the shards that went into it, and those that did not.
+  package var mergedShards: [Int] = []
+  package var missingShards: [Int] = []
 
   package init() {}
 }

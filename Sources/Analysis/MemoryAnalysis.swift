@@ -1,0 +1,122 @@
+// Readings of memory become the slope of allocated bytes over tokens with its interval, bytes per session and peaks.
+//
+// The rule for what is left out: of each repeat, a sample counts for the slope while the plateau lasts, that is from
+// the first to the last sample at which at least 95 % of that repeat's peak of live sessions were live, without the
+// first tenth of that span (pools and caches still fill) and its last twentieth (sessions are being torn down).
+
+package import Recording
+internal import Primitives
+
+package enum MemoryAnalysis {
+  /// Fewer samples on the plateau than this give no slope.
+  package static let fewestSamples = 12
+
+  /// The figures of one variant's samples, in the order in which they were taken.
+  package static func figures(_ samples: [MemorySample], seed: UInt64 = 1, resamples: Int = 1_000) -> MemoryFigures {
+    var figures = MemoryFigures()
+    figures.peakAllocatedBytes = samples.map(\.allocated).filter { $0 >= 0 }.max()
+    figures.peakRSSBytes = samples.map(\.rss).filter { $0 >= 0 }.max()
+    let repeats = Dictionary(grouping: samples.filter { $0.allocated >= 0 }, by: \.repetition)
+      .sorted { $0.key < $1.key }.map(\.value)
+    let plateaus = repeats.map(plateau).filter { $0.count >= fewestSamples }
+    figures.perSessionBytes = perSession(repeats)
+    figures.allocationsPerEvent = allocations(plateaus)
+    guard let fit = slope(plateaus) else { return figures }
+    figures.slopeBytesPerToken = fit
+    var random = SeededRandom(seed: seed, purpose: "memory slope")
+    var slopes: [Double] = []
+    for _ in 0..<resamples {
+      let drawn = plateaus.map { resample($0, &random) }
+      if let slope = slope(drawn) { slopes.append(slope) }
+    }
+    slopes.sort()
+    guard slopes.count >= 100 else { return figures }
+    figures.slopeLow = slopes[Int(0.025 * Double(slopes.count))]
+    figures.slopeHigh = slopes[min(slopes.count - 1, Int(0.975 * Double(slopes.count)))]
+    return figures
+  }
+
+  /// The samples of one repeat that count for its slope.
+  package static func plateau(_ samples: [MemorySample]) -> [MemorySample] {
+    guard let peak = samples.map(\.live).max(), peak > 0 else { return [] }
+    let enough = Int64((0.95 * Double(peak)).rounded(.up))
+    guard
+      let first = samples.firstIndex(where: { $0.live >= enough }),
+      let last = samples.lastIndex(where: { $0.live >= enough }), last > first
+    else { return [] }
+    let begin = samples[first].time
+    let length = samples[last].time - begin
+    return samples[first...last].filter { $0.time >= begin + length / 10 && $0.time <= begin + length - length / 20 }
+  }
+
+  /// Least squares of allocated bytes over tokens, both per live session, with a level of its own for each repeat.
+  static func slope(_ plateaus: [[MemorySample]]) -> Double? {
+    var xy = 0.0
+    var xx = 0.0
+    for samples in plateaus where !samples.isEmpty {
+      let live = Double(max(1, samples.map(\.live).max() ?? 1))
+      let points = samples.map { sample -> (x: Double, y: Double) in
+        (Double(sample.tokens) / live, Double(sample.allocated) / live)
+      }
+      let meanX = points.reduce(0) { $0 + $1.x } / Double(points.count)
+      let meanY = points.reduce(0) { $0 + $1.y } / Double(points.count)
+      for point in points {
+        xy += (point.x - meanX) * (point.y - meanY)
+        xx += (point.x - meanX) * (point.x - meanX)
+      }
+    }
+    return xx > 0 ? xy / xx : nil
+  }
+
+  /// Moving blocks of the residuals, put back on the line: samples depend on their neighbours, so whole stretches of
+  /// about n^(1/3)·2 samples move together (Künsch 1989).
+  private static func resample(_ samples: [MemorySample], _ random: inout SeededRandom) -> [MemorySample] {
+    guard let slope = slope([samples]) else { return samples }
+    let meanTokens = samples.reduce(0.0) { $0 + Double($1.tokens) } / Double(samples.count)
+    let meanBytes = samples.reduce(0.0) { $0 + Double($1.allocated) } / Double(samples.count)
+    let fitted = samples.map { meanBytes + slope * (Double($0.tokens) - meanTokens) }
+    let residuals = zip(samples, fitted).map { Double($0.allocated) - $1 }
+    let n = samples.count
+    let block = min(n, max(4, Int((2 * Maths.pow(Double(n), 1.0 / 3)).rounded(.up))))
+    var drawn = samples
+    var at = 0
+    while at < n {
+      let from = Int(random.next() % UInt64(n - block + 1))
+      for offset in 0..<min(block, n - at) {
+        drawn[at + offset].allocated = Int64((fitted[at + offset] + residuals[from + offset]).rounded())
+      }
+      at += block
+    }
+    return drawn
+  }
+
+  /// Least squares of allocated bytes over live sessions, over all samples in which their number changed: with the idle
+  /// state, the ramp and the plateau in them. nil where the number of live sessions never changed.
+  private static func perSession(_ repeats: [[MemorySample]]) -> Double? {
+    var xy = 0.0
+    var xx = 0.0
+    for samples in repeats where samples.count > 1 {
+      let meanX = samples.reduce(0.0) { $0 + Double($1.live) } / Double(samples.count)
+      let meanY = samples.reduce(0.0) { $0 + Double($1.allocated) } / Double(samples.count)
+      for sample in samples {
+        let x = Double(sample.live) - meanX
+        xy += x * (Double(sample.allocated) - meanY)
+        xx += x * x
+      }
+    }
+    return xx > 0 ? xy / xx : nil
+  }
+
+  /// Requests to the allocator per event between the ends of the plateaus.
+  private static func allocations(_ plateaus: [[MemorySample]]) -> Double? {
+    var requests: Int64 = 0
+    var events: Int64 = 0
+    for samples in plateaus {
+      guard let first = samples.first, let last = samples.last, first.requests >= 0, last.requests >= first.requests
+      else { continue }
+      requests += last.requests - first.requests
+      events += last.events - first.events
+    }
+    return Figure.ratio(requests, events)
+  }
+}

@@ -1,0 +1,77 @@
+// What a run comes to, in one word, and the exit code that says it to scripts.
+
+package import Recording
+
+/// In the order in which they are decided: partial before invalid before failed before passed.
+package enum Verdict: String, Sendable {
+  case passed, failed, invalid, partial
+
+  /// In words, for the first line of a report.
+  package var title: String {
+    switch self {
+    case .passed: "Passed"
+    case .failed: "Failed"
+    case .invalid: "Not to be trusted"
+    case .partial: "Partial"
+    }
+  }
+}
+
+/// Why a run has its verdict.
+package struct Judgement: Sendable, Equatable {
+  package var verdict: Verdict
+  /// 0, 1, 3, 69, 74 or 130: CONTRACT, section 1.
+  package var exitStatus: Int32
+  /// Sentences, the deciding one first.
+  package var reasons: [String]
+
+  /// Warnings that make a measurement not to be trusted.
+  package static let invalidating: Set<String> = ["client_bottleneck", "load_not_reached", "started_late"]
+
+  package init(_ record: RunRecord, warnings: [RunWarning], gates: [GateResult]) {
+    let completed = record.variants.reduce(0) { $0 + $1.total.counters.completed }
+    let failed = record.variants.reduce(0) { $0 + $1.total.counters.failed }
+    let started = record.variants.reduce(0) { $0 + $1.total.counters.started }
+    let doubts = warnings.filter { Self.invalidating.contains($0.code) }
+    let lost = gates.filter { $0.held == false }
+    let notConnected = record.variants.reduce(Int64(0)) { sum, variant in
+      sum + SessionErrorKind.allCases.reduce(0) {
+        $0 + ($1.isConnectFailure ? variant.total.errors[Int($1.rawValue)] : 0)
+      }
+    }
+
+    if let because = record.partialBecause {
+      verdict = .partial
+      exitStatus = record.ioError ? 74 : 130
+      reasons = [because, "\(completed) of \(started) started sessions completed before that."]
+    } else if record.ioError {
+      verdict = .partial
+      exitStatus = 74
+      reasons = ["An output could not be written, so files of this run are incomplete."]
+    } else if !doubts.isEmpty {
+      verdict = .invalid
+      exitStatus = 3
+      reasons = doubts.map(\.message)
+    } else if completed == 0 && failed > 0 && notConnected >= failed {
+      verdict = .failed
+      exitStatus = 69
+      reasons = ["No session could connect."]
+    } else if completed == 0 {
+      verdict = .failed
+      exitStatus = 1
+      reasons = ["No session completed."]
+    } else if !lost.isEmpty {
+      verdict = .failed
+      exitStatus = 1
+      reasons = lost.map(\.sentence)
+    } else {
+      verdict = .passed
+      exitStatus = 0
+      let judged = gates.filter { $0.held == true }.count
+      let whole = "\(completed) of \(started) started sessions completed"
+      let waiting = gates.filter { $0.held == nil }.count
+      reasons = [judged == 0 ? whole + "." : "\(whole), and \(judged == 1 ? "the gate" : "each of \(judged) gates") held."]
+      if waiting > 0 { reasons.append("\(waiting) more need a baseline: judge them with `ssebench gate RUN --baseline RUN`.") }
+    }
+  }
+}
