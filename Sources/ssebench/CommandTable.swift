@@ -2,6 +2,7 @@
 
 enum CommandTable {
   static let commands: [Command] = [
+    TimelineCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
   ]
