@@ -19,6 +19,19 @@ package struct HistoryPage: Equatable, Sendable {
     package var mainLane: Lane
     /// The stream was finished.
     package var isCompleted: Bool
+
+    package init(
+      clientMessageNumber: ByteText, messageSequence: Int64?, channel: ChannelKey?, isStream: Bool, mainText: [UInt8]?,
+      mainLane: Lane, isCompleted: Bool
+    ) {
+      self.clientMessageNumber = clientMessageNumber
+      self.messageSequence = messageSequence
+      self.channel = channel
+      self.isStream = isStream
+      self.mainText = mainText
+      self.mainLane = mainLane
+      self.isCompleted = isCompleted
+    }
   }
 
   package var rows: [Row] = []
@@ -27,6 +40,8 @@ package struct HistoryPage: Equatable, Sendable {
 
   /// Rows beyond this are not read: a request asks for 40, the server allows 10,000.
   package static let maximumRows = 10_000
+
+  package init() {}
 
   /// Reads a whole answer. An error object (`{"msg":…,"status":400}`) and an answer without `messages` are problems.
   package init(response: JSONValue?) throws(DecodeProblem) {
