@@ -3,6 +3,7 @@
 enum CommandTable {
   static let commands: [Command] = [
     MockCommand.command,
+    TimelineCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
     DevCommand.command,
