@@ -23,16 +23,20 @@ package final class MockProcess: @unchecked Sendable {
   private let lock = Mutex(())
   private var isEnded = false
 
-  /// Starts `executable mock - --control` with `settings` and waits until it listens.
+  /// Starts `executable mock /dev/fd/3 --control …` and waits until it listens.
   ///
-  /// - Parameter settings: what `MOCK.json` holds; written to a pipe that the mock reads as its file.
-  package init(executable: String, arguments: [String]) throws(EngineError) {
+  /// - Parameters:
+  ///   - settings: what `MOCK.json` holds; it goes through a pipe, so no file is left behind.
+  ///   - arguments: further flags.
+  package init(executable: String, settings: String, arguments: [String]) throws(EngineError) {
     var toChild: [Int32] = [0, 0]
     var fromChild: [Int32] = [0, 0]
+    var file: [Int32] = [0, 0]
+    guard pipe(&file) == 0 else { throw EngineError("no pipe to the mock: \(Self.systemWords(errno))") }
     guard pipe(&toChild) == 0 else { throw EngineError("no pipe to the mock: \(Self.systemWords(errno))") }
     guard pipe(&fromChild) == 0 else { throw EngineError("no pipe from the mock: \(Self.systemWords(errno))") }
     // The mock must not inherit our ends: it would hold its own leash.
-    for descriptor in [toChild[1], fromChild[0]] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    for descriptor in [toChild[0], toChild[1], fromChild[0], fromChild[1], file[0], file[1]] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     #if canImport(Glibc)
     var actions = posix_spawn_file_actions_t()
     #else
@@ -41,9 +45,8 @@ package final class MockProcess: @unchecked Sendable {
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
     posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
-    posix_spawn_file_actions_addclose(&actions, toChild[0])
-    posix_spawn_file_actions_addclose(&actions, fromChild[1])
-    var words = ([executable] + arguments).map { strdup($0) }
+    posix_spawn_file_actions_adddup2(&actions, file[0], 3)
+    var words = ([executable, "mock", "/dev/fd/3", "--control"] + arguments).map { strdup($0) }
     words.append(nil)
     var child: pid_t = 0
     // A group of its own: Ctrl-C goes to the run, which ends its mock when it has asked for the last figures.
@@ -61,7 +64,9 @@ package final class MockProcess: @unchecked Sendable {
     for word in words { free(word) }
     close(toChild[0])
     close(fromChild[1])
+    close(file[0])
     guard code == 0 else {
+      close(file[1])
       close(toChild[1])
       close(fromChild[0])
       throw EngineError("the mock could not be started: \(Self.systemWords(code))")
@@ -69,6 +74,13 @@ package final class MockProcess: @unchecked Sendable {
     process = child
     input = toChild[1]
     output = fromChild[0]
+    var text = Array(settings.utf8)[...]
+    while !text.isEmpty {
+      let count = text.withUnsafeBytes { write(file[1], $0.baseAddress, $0.count) }
+      if count < 0 && errno != EINTR { break }
+      text = text.dropFirst(max(0, count))
+    }
+    close(file[1])
     var waiting: [UInt8] = []
     guard let line = Self.readLine(output, &waiting, within: 10_000),
       let value = try? JSONReader.read(line), let listening = value["listening"]?.asString

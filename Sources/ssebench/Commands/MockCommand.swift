@@ -17,12 +17,17 @@ enum MockCommand {
       Flag("--seed", "N", "What all content follows from (default 42)"),
       Flag("--stamp", "on|off", "Whether each event carries its send time (default on)", choices: ["on", "off"]),
       Flag("--control", nil, "Take commands on stdin, and end with it"),
+      Flag("--folder", "DIR", "Where relative paths of the settings begin"),
       Flag("--tokens", "N", "t"), Flag("--interval", "MS", "t"), Flag("--first-token", "MS", "t"),
     ],
     run: run)
 
   @Sendable private static func run(_ invocation: Invocation) throws -> ExitCode {
     var options = MockOptions()
+    if let file = invocation.operands.first {
+      options.settings = try MockFile.load(path: file, environment: ProcessInfo.processInfo.environment)
+    }
+    if let seed = invocation.value("--seed"), let value = UInt64(seed) { options.seed = value }
     func ms(_ t: String) -> Double { Double(t.replacing("ms", with: ""))! * 1e6 }
     if let t = try invocation.integer("--tokens") { options.settings.tokens = .constant(Double(t)) }
     if let t = invocation.value("--interval") { options.settings.interval = .constant(ms(t)) }
