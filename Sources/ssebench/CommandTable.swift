@@ -2,6 +2,10 @@
 
 enum CommandTable {
   static let commands: [Command] = [
+    InitCommand.command,
+    ValidateCommand.command,
+    PlanCommand.command,
+    SchemaCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
   ]
