@@ -73,6 +73,9 @@ package struct Variables: Sendable {
     }
   }
 
+  /// The text so that `expand` gives it back as it is.
+  static func escape(_ text: String) -> String { text.replacing("${", with: "$${") }
+
   private enum Piece {
     case literal(String)
     case variable(String)

@@ -2,8 +2,13 @@
 
 enum CommandTable {
   static let commands: [Command] = [
+    RunCommand.command,
+    InitCommand.command,
+    ValidateCommand.command,
+    PlanCommand.command,
     MockCommand.command,
     TimelineCommand.command,
+    SchemaCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
     DevCommand.command,

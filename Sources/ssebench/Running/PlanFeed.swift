@@ -61,7 +61,7 @@ enum PlanFeed {
         rampUp: scenario.load.rampUp.value, startsEnd: only == nil ? plan.end?.value : nil,
         drain: plan.end == nil ? nil : scenario.load.drain.value, dropsBeyond: scenario.load.beyond == .drop,
         lateAfter: max(10_000_000, latenessAllowed(scenario)), budget: budget(scenario, threads), starts: starts,
-        think: think(scenario, plan),
+        think: think(plan),
         bodyFor: { count in
           Array((RequestBuilder.requestBody(scenario, api: api, maxTokens: count) ?? .null).text().utf8)
         })
@@ -74,9 +74,14 @@ enum PlanFeed {
     return Int64(min(1e9, 1e8 / rate))
   }
 
-  private static func think(_ scenario: Scenario, _ plan: Plan) -> (inout SeededRandom) -> Int64 {
-    let distribution = scenario.load.thinkTime
-    return { random in Int64(min(max(distribution.sample(&random, index: 0), 0), 9e15)) }
+  /// The n-th pause is the one before the n-th session after those that the places began with.
+  private static func think(_ plan: Plan) -> (inout SeededRandom) -> Int64 {
+    guard case .closed(let closed) = plan.kind else { return { _ in 0 } }
+    var ordinal = closed.places
+    return { _ in
+      ordinal += 1
+      return closed.thinkTime(before: closed.session(ordinal - 1)).value
+    }
   }
 
   /// Places of an open load: no more than may be live, than there are sessions, or than there are descriptors.

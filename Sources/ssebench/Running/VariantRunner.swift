@@ -1,0 +1,402 @@
+// One variant, once: starts the mock where it is asked for, lets the engine run the plan, and carries what the workers
+// hand over into the variant's record and the run's folder, as it comes.
+
+import Analysis
+import Arrivals
+import Engine
+import Foundation
+import Primitives
+import Recording
+import Reporting
+import Scenarios
+import Streams
+
+final class VariantRunner {
+  private let scenario: Scenario
+  private let variant: VariantRecord
+  private let variantNumber: Int
+  private let repetition: Int
+  private let folder: RunFolder
+  private let options: RunOptions
+  private let secrets: Secrets
+  private let runOrigin: Instant
+  private let runWallMilliseconds: Int64
+  private let panel: LivePanel?
+  private let observer: (any RunObserver)?
+
+  private var mock: MockProcess?
+  private var seconds: [Int: (record: IntervalRecord, reports: Int, endsAt: Double)] = [:]
+  private var lastCPU = 0.0
+  private var lastCPUInstant = Instant.now()
+  private var live: Int64 = 0
+  private var started: Int64 = 0
+  private var totals = Counters()
+  private var unsettled: [SessionRecord] = []
+  private var nextMemorySample = Instant.now()
+  private(set) var sampling = SamplingCost()
+
+  /// What kept the engine from running to its end, in a sentence.
+  private(set) var failure: String?
+  private(set) var budgetIsSpent = false
+
+  init(
+    scenario: Scenario, variant: VariantRecord, variantNumber: Int, repetition: Int, folder: RunFolder,
+    options: RunOptions, secrets: Secrets, runOrigin: Instant, runWallMilliseconds: Int64, panel: LivePanel?,
+    observer: (any RunObserver)?
+  ) {
+    self.scenario = scenario
+    self.variant = variant
+    self.variantNumber = variantNumber
+    self.repetition = repetition
+    self.folder = folder
+    self.options = options
+    self.secrets = secrets
+    self.runOrigin = runOrigin
+    self.runWallMilliseconds = runWallMilliseconds
+    self.panel = panel
+    self.observer = observer
+  }
+
+  // MARK: The run of one load
+
+  /// Runs to the end of the plan, or until an interrupt or an I/O error ends it.
+  func run(mockSettings: JSONValue?) throws {
+    if let mockSettings { try startMock(mockSettings) }
+    defer { mock?.end() }
+    let settings = try SessionSettings(scenario, mockURLs: mock?.urls)
+    let seed = scenario.seed &+ UInt64(repetition)
+    let plan = Plan.make(scenario, seed: seed, shard: options.shard)
+    fillVariant(settings, plan)
+    let threads = WorkerThreads.count(scenario, plan)
+    let idle = ProcessMeters.allocatedBytes
+    let cpuBefore = ProcessMeters.cpuSeconds
+    _ = mock?.ask("stats reset")
+    let loads = PlanFeed.loads(scenario, plan: plan, threads: threads, only: options.session)
+    let origin = startInstant()
+    let engine = try EngineRun(settings: settings, loads: loads, origin: origin)
+    lastCPU = cpuBefore
+    lastCPUInstant = .now()
+    engine.start()
+    let finals = follow(engine, threads, origin, settings)
+    engine.join()
+    settle(settings)
+    let end = Instant.now()
+    variant.measuredSeconds += max(0, (end - origin).seconds - scenario.measure.warmUp.seconds)
+    closeFigures(finals, cpuBefore: cpuBefore, idle: idle, plan: plan, length: (end - origin).seconds)
+  }
+
+  private func startMock(_ settings: JSONValue) throws {
+    let executable = Executable.path
+    let mock = try MockProcess(
+      executable: executable, settings: settings.text(),
+      arguments: ["--seed", String(scenario.seed), "--folder", FileManager.default.currentDirectoryPath])
+    self.mock = mock
+    if scenario.measure.priority == .realtime { _ = mock.ask("priority realtime") }
+  }
+
+  /// A few milliseconds of lead, so that the first start is not late; or the wall-clock instant that was asked for.
+  private func startInstant() -> Instant {
+    let lead = Instant.now() + .milliseconds(2)
+    guard let startAt = options.startAt else { return lead }
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    return Instant.now() + .milliseconds(Double(max(2, startAt - now)))
+  }
+
+  /// Carries reports until every worker is done; the last reports are the result.
+  private func follow(
+    _ engine: EngineRun, _ threads: Int, _ origin: Instant, _ settings: SessionSettings
+  ) -> [WorkerReport] {
+    var stopping = false
+    var polls = 0
+    while true {
+      // Short waits at first, so that a run of one session is over when it is over.
+      usleep(polls < 40 ? 2_000 : 25_000)
+      polls += 1
+      let reports = engine.take()
+      for (worker, report) in reports.enumerated() {
+        for interval in report.intervals { take(interval, worker, threads, engine, origin) }
+        take(report, settings)
+      }
+      live = reports.reduce(0) { $0 + $1.live }
+      started = reports.reduce(0) { $0 + $1.started }
+      variant.peakLive = max(variant.peakLive, live, reports.reduce(0) { $0 + $1.peakLive })
+      sampleMemory(reports, origin)
+      settleSome(settings)
+      panel?.show(progress(reports, origin))
+      do { try folder.flush(now: false) } catch { failure = failure ?? "\(error)" }
+      if let problem = reports.compactMap(\.failure).first { failure = failure ?? problem }
+      if let mock, !mock.isRunning { failure = failure ?? "The mock ended before the run did." }
+      if !stopping, Interrupts.seen > 0 || failure != nil || observer?.wantsEnd == true {
+        stopping = true
+        engine.stop()
+      }
+      if reports.allSatisfy(\.isFinished) {
+        budgetIsSpent = reports.contains { $0.budgetIsSpent }
+        flushSeconds(engine, threads, origin, all: true)
+        return reports
+      }
+    }
+  }
+
+  // MARK: What workers hand over
+
+  private func take(
+    _ interval: (endsAt: Double, record: IntervalRecord), _ worker: Int, _ threads: Int, _ engine: EngineRun,
+    _ origin: Instant
+  ) {
+    let second = Int(interval.endsAt.rounded(.up))
+    if let known = seconds[second] {
+      known.record.add(interval.record)
+      seconds[second] = (known.record, known.reports + 1, max(known.endsAt, interval.endsAt))
+      engine.giveBack(interval.record, toWorker: worker)
+    } else {
+      seconds[second] = (interval.record, 1, interval.endsAt)
+    }
+    flushSeconds(engine, threads, origin, all: false)
+  }
+
+  /// Writes the seconds that every worker has reported, oldest first.
+  private func flushSeconds(_ engine: EngineRun, _ threads: Int, _ origin: Instant, all: Bool) {
+    for second in seconds.keys.sorted() {
+      guard let entry = seconds[second], all || entry.reports == threads else { continue }
+      seconds[second] = nil
+      write(entry.record, endsAt: entry.endsAt, second: second, origin)
+      engine.giveBack(entry.record, toWorker: 0)
+    }
+  }
+
+  private func write(_ record: IntervalRecord, endsAt: Double, second: Int, _ origin: Instant) {
+    variant.total.add(record)
+    totals.add(record.counters)
+    let offset = (origin - runOrigin).seconds
+    var row = TimeSeriesRow()
+    row.variant = Int32(variantNumber)
+    row.repetition = Int32(repetition)
+    row.time = offset + endsAt
+    row.wallMilliseconds = runWallMilliseconds + Int64((offset + endsAt) * 1000)
+    row.started = record.counters.started
+    row.live = live
+    row.completed = record.counters.completed
+    row.failed = record.counters.failed
+    row.events = record.counters.events
+    row.tokens = record.counters.tokenEvents
+    row.bytes = record.counters.bytes
+    let now = Instant.now()
+    let cpu = ProcessMeters.cpuSeconds
+    let length = (now - lastCPUInstant).seconds
+    row.cpu = length > 0 ? (cpu - lastCPU) / length : 0
+    lastCPU = cpu
+    lastCPUInstant = now
+    row.residentBytes = ProcessMeters.residentBytes
+    row.allocatedBytes = ProcessMeters.allocatedBytes
+    if record[.ttft].count > 0 {
+      row.ttftP50 = record[.ttft].value(atQuantile: 0.5)
+      row.ttftP99 = record[.ttft].value(atQuantile: 0.99)
+    }
+    observer?.second(row, variant: variant, record: record)
+    let endsMilliseconds = row.wallMilliseconds
+    do {
+      try folder.append(row, variantName: variant.name)
+      try folder.appendInterval(
+        variantName: variant.name, interval: record,
+        startMilliseconds: runWallMilliseconds + Int64((offset + Double(second - 1)) * 1000),
+        endMilliseconds: endsMilliseconds)
+    } catch { failure = failure ?? "\(error)" }
+  }
+
+  private func take(_ report: WorkerReport, _ settings: SessionSettings) {
+    unsettled.append(contentsOf: report.sessions)
+    for sample in report.errorSamples {
+      var samples = variant.errorSamples[sample.kind] ?? []
+      if samples.count < 3 { samples.append(secrets.scrub(sample.message)) }
+      variant.errorSamples[sample.kind] = samples
+    }
+    for model in report.models {
+      let name = secrets.scrub(model)
+      let key = variant.models[name] != nil || variant.models.count < 64 ? name : "other"
+      variant.models[key, default: 0] += 1
+    }
+    for var disconnect in report.disconnects {
+      disconnect.variant = Int32(variantNumber)
+      disconnect.repetition = Int32(repetition)
+      disconnect.lastEventID = secrets.scrub(disconnect.lastEventID)
+      observer?.disconnected(disconnect)
+      do { try folder.append(disconnect, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
+    }
+  }
+
+  // MARK: Settling the ledger
+
+  private func settleSome(_ settings: SessionSettings) {
+    guard !unsettled.isEmpty else { return }
+    settle(settings)
+  }
+
+  /// Fills in what the server had sent, which only the mock knows, and writes the finished sessions.
+  private func settle(_ settings: SessionSettings) {
+    let records = unsettled
+    unsettled = []
+    for start in stride(from: 0, to: records.count, by: 256) {
+      let batch = records[start..<min(start + 256, records.count)]
+      let sent = settings.usesMock ? sentNumbers(batch) : [:]
+      for record in batch { write(settled(record, sent, settings)) }
+    }
+  }
+
+  /// The highest number that the mock has sent to each of these sessions. Without faults a completed session has it all.
+  private func sentNumbers(_ records: ArraySlice<SessionRecord>) -> [Int64: Int64] {
+    let hasFaults = scenario.endpoint.mock?.faults.isEmpty == false
+    let asked = records.filter { $0.outcome != .dropped && (hasFaults || $0.outcome != .completed) }
+    guard let mock, mock.isRunning, !asked.isEmpty else { return [:] }
+    guard let answer = mock.ask("sent " + asked.map { String($0.session) }.joined(separator: " "))?["sent"]?.asObject
+    else { return [:] }
+    var numbers: [Int64: Int64] = [:]
+    for pair in answer.pairs {
+      if let session = Int64(pair.key), let number = pair.value.asInt { numbers[session] = Int64(number) }
+    }
+    return numbers
+  }
+
+  private func settled(
+    _ record: SessionRecord, _ sent: [Int64: Int64], _ settings: SessionSettings
+  ) -> SessionRecord {
+    var record = record
+    record.variant = Int32(variantNumber)
+    record.repetition = Int32(repetition)
+    guard variant.hasLedger, record.outcome != .dropped, record.requestStart >= 0 else { return record }
+    let first = scenario.verify?.first ?? 1
+    var top = max(record.highest, sent[record.session] ?? record.highest)
+    if record.outcome == .completed, let expected = scenario.verify?.expected { top = max(top, first + expected - 1) }
+    record.expected = max(0, top - first + 1)
+    let tail = max(0, top - record.highest)
+    if record.outcome == .completed { record.lost += tail } else { record.undelivered = tail }
+    return record
+  }
+
+  private func write(_ record: SessionRecord) {
+    if record.isCounted && variant.hasLedger {
+      variant.total.counters.expected += max(0, record.expected)
+      variant.total.counters.delivered += record.delivered
+      variant.total.counters.lost += record.lost
+      variant.total.counters.undelivered += record.undelivered
+      variant.total.counters.duplicated += record.duplicated
+      variant.total.counters.reordered += record.reordered
+      variant.total.counters.corrupted += record.corrupted
+    }
+    observer?.session(record)
+    do { try folder.append(record, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
+  }
+
+  // MARK: Memory
+
+  /// Ten readings a second where memory is measured; what they cost is added up.
+  private func sampleMemory(_ reports: [WorkerReport], _ origin: Instant) {
+    guard scenario.measure.memory, Instant.now() >= nextMemorySample else { return }
+    nextMemorySample = Instant.now() + .milliseconds(100)
+    let start = CPUTime.ofThisThread
+    var sample = ProcessMeters.sample()
+    sample.variant = Int32(variantNumber)
+    sample.repetition = Int32(repetition)
+    sample.time = (Instant.now() - runOrigin).value
+    sample.live = reports.reduce(0) { $0 + $1.live }
+    sample.tokens = reports.reduce(0) { $0 + $1.tokens }
+    sample.events = reports.reduce(0) { $0 + $1.events }
+    do { try folder.append(sample, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
+    sampling.add(CPUTime.ofThisThread - start)
+  }
+
+  // MARK: Figures of the whole load
+
+  private func fillVariant(_ settings: SessionSettings, _ plan: Plan) {
+    variant.usesMock = settings.usesMock
+    variant.hasLedger = settings.hasLedger || scenario.client.reconnect.policy != .none
+    variant.hasSLO = !scenario.slo.isEmpty
+    variant.modelAsked = settings.model
+    variant.tokensKnown = settings.decoder != .none || !settings.isLLM
+    variant.planned = plan.planned.map { $0 + (variant.planned ?? 0) }
+    variant.requestedConcurrency = scenario.load.model == .closed ? scenario.load.concurrency ?? scenario.load.sessions : nil
+    if case .open = plan.kind {
+      let time = plan.end ?? .zero
+      if let count = plan.planned, time.value > 0 {
+        variant.requestedRate = Double(count) / time.seconds
+      } else {
+        variant.requestedRate = scenario.load.rate
+      }
+    }
+    if scenario.measure.memory && !ProcessMeters.hasJemalloc {
+      variant.memoryAbsentBecause = "this build allocates without jemalloc"
+    }
+  }
+
+  private func closeFigures(
+    _ reports: [WorkerReport], cpuBefore: Double, idle: Int64, plan: Plan, length: Double
+  ) {
+    var instrument = variant.instrument
+    instrument.cpuSeconds += ProcessMeters.cpuSeconds - cpuBefore
+    instrument.workers = reports.count
+    instrument.realtime = scenario.measure.priority == .realtime
+    for report in reports where report.wall > 0 {
+      instrument.busiestWorkerRatio = max(instrument.busiestWorkerRatio, Double(report.cpu) / Double(report.wall))
+      instrument.saturatedSeconds = max(instrument.saturatedSeconds, report.saturatedSeconds)
+      if report.runQueueWait >= 0, report.running + report.runQueueWait > 0 {
+        let ratio = Double(report.runQueueWait) / Double(report.running + report.runQueueWait)
+        instrument.runQueueWaitRatio = max(instrument.runQueueWaitRatio ?? 0, ratio)
+      }
+    }
+    if let stats = mock?.ask("stats")?["stats"] { readMock(stats, &instrument) }
+    variant.instrument = instrument
+    let steady = reports.reduce(0) { $0 + $1.steadyTime }
+    if let concurrency = variant.requestedConcurrency, steady > 0, scenario.load.thinkTime == .constant(0) {
+      let mean = reports.reduce(0) { $0 + $1.liveTime } / (steady / Double(reports.count))
+      variant.steadyLiveRatio = min(variant.steadyLiveRatio ?? 1, mean / Double(concurrency))
+    }
+    if variant.requestedRate != nil, length > 0 {
+      let time = plan.end?.seconds ?? length
+      variant.achievedRate = Double(totals.started) / max(0.001, min(length, time))
+    }
+    if scenario.measure.memory && ProcessMeters.hasJemalloc {
+      var memory = variant.memory ?? MemoryFigures()
+      memory.idleBytes = idle
+      memory.afterTeardownBytes = ProcessMeters.allocatedBytes
+      variant.memory = memory
+    }
+  }
+
+  /// The mock's account of itself.
+  private func readMock(_ stats: JSONValue, _ instrument: inout InstrumentRecord) {
+    instrument.mockCPUSeconds = (instrument.mockCPUSeconds ?? 0) + (stats["cpu_s"]?.asDouble ?? 0)
+    instrument.mockEvents = (instrument.mockEvents ?? 0) + Int64(stats["events"]?.asInt ?? 0)
+    if let wait = stats["run_queue_wait_s"]?.asDouble, let cpu = stats["cpu_s"]?.asDouble, wait + cpu > 0 {
+      instrument.mockRunQueueWaitRatio = max(instrument.mockRunQueueWaitRatio ?? 0, wait / (wait + cpu))
+    }
+    for entry in stats["pace"]?["counts"]?.asArray ?? [] {
+      guard let index = entry[0]?.asInt, let count = entry[1]?.asInt, index >= 0, index < Histogram.size else { continue }
+      let (lowest, width) = Histogram.range(at: index)
+      variant.total[.mockPace].record(lowest + width / 2, times: Int64(count))
+    }
+  }
+
+  private func progress(_ reports: [WorkerReport], _ origin: Instant) -> LiveProgress {
+    var progress = LiveProgress()
+    progress.variant = variant.name
+    progress.live = live
+    progress.started = started
+    progress.completed = totals.completed
+    progress.failed = totals.failed
+    progress.events = reports.reduce(0) { $0 + $1.events }
+    progress.planned = variant.planned
+    progress.elapsed = (Instant.now() - origin).seconds
+    progress.duration = scenario.load.duration.map { ($0 + scenario.measure.warmUp).seconds }
+    if variant.total[.ttft].count > 0 { progress.ttftP50 = variant.total[.ttft].value(atQuantile: 0.5) }
+    return progress
+  }
+}
+
+/// Someone who follows a run while it goes on: gates that may end it, a dashboard, a metrics endpoint.
+protocol RunObserver: AnyObject {
+  func second(_ row: TimeSeriesRow, variant: VariantRecord, record: IntervalRecord)
+  func session(_ record: SessionRecord)
+  func disconnected(_ record: DisconnectRecord)
+  /// A hopeless run is to end.
+  var wantsEnd: Bool { get }
+}

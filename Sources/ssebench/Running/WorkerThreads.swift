@@ -1,0 +1,24 @@
+// How many worker threads a load gets: one on a small machine, where the mock needs the other core.
+
+import Arrivals
+import Foundation
+import Scenarios
+
+enum WorkerThreads {
+  static func count(_ scenario: Scenario, _ plan: Plan) -> Int {
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let most = cores <= 2 ? 1 : min(4, cores / 2)
+    guard case .closed(let closed) = plan.kind else { return most }
+    return max(1, min(most, closed.places))
+  }
+}
+
+/// This very program, to be started again as the mock.
+enum Executable {
+  static var path: String {
+    #if os(Linux)
+    if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
+    #endif
+    return Bundle.main.executablePath ?? CommandLine.arguments[0]
+  }
+}
