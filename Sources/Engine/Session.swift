@@ -205,7 +205,7 @@ extension SessionSettings {
   /// The number that a whole stream begins with; nil where the first seen counts.
   var firstNumber: Int64? { usesMock && verify == nil ? 1 : verify?.first }
 
-  var hasLedger: Bool { usesMock || verify != nil }
+  package var hasLedger: Bool { usesMock || verify != nil }
 
   var keepsText: Bool {
     switch consumer {

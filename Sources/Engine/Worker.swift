@@ -118,7 +118,10 @@ final class Worker: TransferReceiver {
   /// Runs until the plan is done and every session has ended, or the order to stop.
   func run() {
     EventQueue.useExactTimers()
-    if settings.realtime { _ = CPlatform_enter_realtime() }
+    if settings.realtime {
+      let isRealtime = CPlatform_enter_realtime() == 0
+      mailbox.post { $0.isRealtime = isRealtime }
+    }
     meters.begin()
     nextTick = origin + 1_000_000_000
     nextPost = origin + 50_000_000

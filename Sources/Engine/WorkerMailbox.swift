@@ -29,6 +29,8 @@ package struct WorkerReport: Sendable {
   package var steadyTime: Double = 0
   /// The scenario's budget admits no more sessions.
   package var budgetIsSpent = false
+  /// The thread has the real-time priority that was asked for.
+  package var isRealtime = false
   package var isFinished = false
   package var failure: String?
   /// Allocator requests and bytes of this thread in the window of the steady state.

@@ -10,7 +10,7 @@ enum ProcessMeters {
   static var cpuSeconds: Double {
     var usage = rusage()
     #if canImport(Glibc)
-    getrusage(RUSAGE_SELF, &usage)
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     #else
     getrusage(RUSAGE_SELF, &usage)
     #endif
@@ -25,7 +25,7 @@ enum ProcessMeters {
     guard descriptor >= 0 else { return -1 }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 128)
-    let count = read(descriptor, &bytes, bytes.count)
+    let count = Foundation.read(descriptor, &bytes, bytes.count)
     guard count > 0 else { return -1 }
     let fields = String(decoding: bytes[..<count], as: UTF8.self).split(separator: " ")
     guard fields.count > 1, let pages = Int64(fields[1]) else { return -1 }

@@ -334,7 +334,7 @@ final class VariantRunner {
     var instrument = variant.instrument
     instrument.cpuSeconds += ProcessMeters.cpuSeconds - cpuBefore
     instrument.workers = reports.count
-    instrument.realtime = scenario.measure.priority == .realtime
+    instrument.realtime = reports.allSatisfy(\.isRealtime)
     for report in reports where report.wall > 0 {
       instrument.busiestWorkerRatio = max(instrument.busiestWorkerRatio, Double(report.cpu) / Double(report.wall))
       instrument.saturatedSeconds = max(instrument.saturatedSeconds, report.saturatedSeconds)

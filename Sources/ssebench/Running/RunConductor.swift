@@ -1,0 +1,210 @@
+// A loaded scenario is run to its report: checks first, then every variant in its turn, then the folder's files. The
+// only place that knows the order of a whole run.
+
+import Analysis
+import Arrivals
+import Engine
+import Foundation
+import Primitives
+import Recording
+import Reporting
+import Scenarios
+
+final class RunConductor {
+  private let loaded: LoadedScenario
+  private let options: RunOptions
+  private let startedAtMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
+  private let origin = Instant.now()
+  private var record = RunRecord()
+  private let panel: LivePanel?
+
+  init(_ loaded: LoadedScenario, options: RunOptions) {
+    self.loaded = loaded
+    self.options = options
+    panel = Terminal.errorIsTerminal && !options.quiet ? LivePanel() : nil
+  }
+
+  /// What one load of one variant is: variants of `compare`, and the points of a sweep.
+  private struct Part {
+    var name: String
+    var scenario: Scenario
+    var client: JSONValue
+  }
+
+  // MARK: From checks to the report
+
+  func run() throws -> ExitCode {
+    let parts = parts()
+    try checkGates(parts.map(\.name))
+    try confirm()
+    DescriptorLimit.raise()
+    try checkDescriptors(parts)
+    let folder = try makeFolder()
+    Interrupts.watch()
+    prepareRecord(parts)
+    do { try folder.begin(record) } catch { throw CommandFailure(.ioError, "\(error)") }
+    let ready = waitUntilReady(parts)
+    if ready { try runParts(parts, folder) }
+    return try finish(folder)
+  }
+
+  private func parts() -> [Part] {
+    var parts: [Part] = []
+    for variant in loaded.variants {
+      if variant.points.isEmpty {
+        parts.append(Part(name: variant.name, scenario: variant.scenario, client: variant.changes))
+      }
+      for point in variant.points {
+        let load = "\(point.key.split(separator: ".").last ?? "")=\(point.value.asString ?? point.value.text())"
+        let name = loaded.variants.count == 1 ? load : "\(variant.name)+\(load)"
+        var changes = variant.changes.asObject ?? JSONObject()
+        changes[point.key] = point.value
+        parts.append(Part(name: name, scenario: point.scenario, client: .object(changes)))
+      }
+    }
+    return parts
+  }
+
+  private func checkGates(_ names: [String]) throws {
+    let known = KnownKeys(variantNames: names)
+    var problems: [String] = []
+    for gate in loaded.variants[0].scenario.gates {
+      do { _ = try GateExpression.parse(gate.expression, knownKeys: known) } catch {
+        problems.append("gates: \(error)")
+      }
+    }
+    if !problems.isEmpty { throw CommandFailure(.configuration, problems.joined(separator: "\n")) }
+  }
+
+  private func confirm() throws {
+    guard !options.confirmed, options.session == nil, let load = loaded.needsConfirmation else { return }
+    let live = load.live.map(String.init) ?? "an unbounded number of"
+    throw CommandFailure(
+      .usage,
+      "up to \(live) live sessions would go to \(load.host), which is not this machine; add --yes if that is meant")
+  }
+
+  /// Each live session needs a descriptor here, and with the mock one there.
+  private func checkDescriptors(_ parts: [Part]) throws {
+    let limit = DescriptorLimit.current
+    for part in parts {
+      guard part.scenario.load.model == .closed, let live = part.scenario.mostLive, live + 64 > limit.soft else { continue }
+      throw CommandFailure(
+        .configuration,
+        "load.concurrency: \(live) live sessions need \(live + 64) descriptors, and the limit of this process is \(limit.soft) (hard \(limit.hard)); raise it with `ulimit -n`, lower the concurrency, or share the load out with load.workers")
+    }
+  }
+
+  private func makeFolder() throws -> RunFolder {
+    do {
+      if let out = options.out { return try RunFolder(path: out) }
+      return try RunFolder.create(name: loaded.name, startedAtMilliseconds: startedAtMilliseconds)
+    } catch {
+      throw CommandFailure(.cannotCreate, "\(error)")
+    }
+  }
+
+  private func prepareRecord(_ parts: [Part]) {
+    record.name = loaded.name
+    record.id = "\(loaded.slug)-\(UTCTime(milliseconds: startedAtMilliseconds).compact)"
+    record.startedAtMilliseconds = startedAtMilliseconds
+    record.startedAt = UTCTime(milliseconds: startedAtMilliseconds).iso
+    record.seed = loaded.variants[0].scenario.seed
+    record.version = Version.number
+    record.build = Version.build
+    record.machine = MachineReading.read()
+    record.scenario = loaded.document
+    record.warmUpSeconds = loaded.variants[0].scenario.measure.warmUp.seconds
+    record.command = options.commandLine
+    record.shard = options.shard.map { RunShard(index: $0.index, count: $0.count) }
+    record.variants = parts.map { part in
+      VariantRecord(name: part.name, client: clientSettings(part))
+    }
+  }
+
+  /// The client as used, with what the variant changes.
+  private func clientSettings(_ part: Part) -> JSONValue {
+    var object = loaded.document["client"]?.asObject ?? JSONObject()
+    for pair in part.client.asObject?.pairs ?? [] {
+      let keys = pair.key.split(separator: ".").map(String.init)
+      if keys.first == "client", keys.count == 2 { object[keys[1]] = pair.value } else { object[pair.key] = pair.value }
+    }
+    return .object(object)
+  }
+
+  private func waitUntilReady(_ parts: [Part]) -> Bool {
+    for part in parts {
+      guard let url = part.scenario.endpoint.url, let limit = part.scenario.endpoint.waitReady else { continue }
+      if !Readiness.wait(url, endpoint: part.scenario.endpoint, limit: limit, seen: { Interrupts.seen > 0 }) {
+        record.warnings.append(
+          RunWarning(
+            code: "not_ready", message: "The endpoint gave no answer below 500 within \(limit.seconds) s.",
+            hint: "Start the server first, or raise endpoint.wait_ready."))
+      }
+    }
+    return Interrupts.seen == 0
+  }
+
+  // MARK: Variants in their turns
+
+  private func runParts(_ parts: [Part], _ folder: RunFolder) throws {
+    let repeats = options.session != nil ? 1 : max(1, parts[0].scenario.measure.repeats)
+    var random = SeededRandom(seed: record.seed, purpose: "order of variants")
+    for repetition in 0..<repeats {
+      for number in Array(parts.indices).shuffled(using: &random) {
+        let runner = VariantRunner(
+          scenario: parts[number].scenario, variant: record.variants[number], variantNumber: number,
+          repetition: repetition, folder: folder, options: options, secrets: loaded.secrets, runOrigin: origin,
+          runWallMilliseconds: startedAtMilliseconds, panel: panel, observer: nil)
+        do {
+          try runner.run(mockSettings: parts[number].scenario.endpoint.url == nil ? parts[number].scenario.endpoint.mock?.json : nil)
+        } catch let error as EngineError {
+          record.partialBecause = loaded.secrets.scrub(error.description)
+          record.ioError = true
+          return
+        }
+        if let failure = runner.failure {
+          record.partialBecause = loaded.secrets.scrub(failure)
+          record.ioError = true
+          return
+        }
+        if Interrupts.seen > 0 {
+          record.partialBecause = "The run was interrupted."
+          return
+        }
+        if runner.budgetIsSpent {
+          record.warnings.append(
+            RunWarning(
+              code: "budget_spent", message: "The run stopped before it would have passed the scenario's budget.",
+              hint: "Raise budget.requests or budget.output_tokens, or lower the load.", variant: parts[number].name))
+        }
+      }
+    }
+  }
+
+  private func finish(_ folder: RunFolder) throws -> ExitCode {
+    panel?.clear()
+    record.durationSeconds = (Instant.now() - origin).seconds
+    if Interrupts.seen > 0 { record.partialBecause = record.partialBecause ?? "The run was interrupted." }
+    let scenario = loaded.variants[0].scenario
+    if Version.build == "debug" {
+      record.warnings.append(
+        RunWarning(code: "debug_build", message: "This is a debug build: its figures mean little.", hint: "Build with `swift build -c release`."))
+    }
+    if scenario.measure.priority == .realtime, record.variants.contains(where: { !$0.instrument.realtime }) {
+      record.warnings.append(
+        RunWarning(
+          code: "realtime_refused", message: "The system refused real-time priority; the run went on without it.",
+          hint: "Run as root, or allow it with `ulimit -r`."))
+    }
+    do { _ = try folder.finish(record) } catch { throw CommandFailure(.ioError, "\(error)") }
+    if let summary = folder.summary {
+      if options.json {
+        Terminal.result(summary.tree.text(pretty: true))
+      } else if !options.quiet {
+        Terminal.result(TerminalSummary.text(summary, folder: folder.path))
+      }
+    }
+    return ExitCode(rawValue: folder.exitStatus) ?? .software
+  }
+}
