@@ -29,7 +29,8 @@ struct EventStamp {
     self.crc = crc
     time = -1
     if cursor.takes(",\"t_ns\":\"") {
-      guard let value = cursor.number(), cursor.takes("\"") else { return nil }
+      // The time is text, so it may begin with zeros.
+      guard let value = cursor.digits(), cursor.takes("\"") else { return nil }
       time = value
     }
     guard cursor.takes("}}"), cursor.at == end else { return nil }
@@ -52,14 +53,20 @@ private struct Cursor {
   /// A number without sign, written as JSON wants it.
   mutating func number() -> Int64? {
     let start = at
+    guard let value = digits(), data[start] != 0x30 || at - start == 1 else { return nil }
+    return value
+  }
+
+  /// One to eighteen digits.
+  mutating func digits() -> Int64? {
+    let start = at
     var value: Int64 = 0
     while at < data.count, data[at] >= 0x30, data[at] <= 0x39 {
       if at - start == 18 { return nil }
       value = value * 10 + Int64(data[at] - 0x30)
       at += 1
     }
-    if at == start || (data[start] == 0x30 && at - start > 1) { return nil }
-    return value
+    return at == start ? nil : value
   }
 
   mutating func hexadecimal() -> UInt32? {
