@@ -46,8 +46,13 @@ final class Worker: TransferReceiver {
   var interval: IntervalRecord
   /// Takes what warm-up sessions would count.
   let uncounted = IntervalRecord()
-  var live: Int64 = 0
-  var peakLive: Int64 = 0
+  private(set) var live: Int64 = 0
+  private(set) var peakLive: Int64 = 0
+  /// Since when the load has been steady: all places taken, or the ramp over for a second; −1 before.
+  private var steadySince: Int64 = -1
+  private var liveChangedAt: Int64 = 0
+  private var steadyLive = 0.0
+  private var steadyTime = 0.0
   private var started: Int64 = 0
   var tokensSeen: Int64 = 0
   var eventsSeen: Int64 = 0
@@ -302,7 +307,7 @@ final class Worker: TransferReceiver {
         }
       }
     }
-    live += 1
+    changeLive(by: 1, now)
     if live > peakLive { peakLive = live }
     started += 1
     if session.pointee.isCounted {
@@ -493,7 +498,7 @@ final class Worker: TransferReceiver {
 
   /// A session is over and recorded: its place goes to the next one.
   func placeIsFree(_ place: Int, _ now: Int64) {
-    live -= 1
+    changeLive(by: -1, now)
     budget.sessionEnded(settings, sessions[place].maxTokens, tokens: sessions[place].tokenEvents)
     sessions[place].release(settings)
     wheel.cancel(place)
@@ -563,7 +568,7 @@ final class Worker: TransferReceiver {
   private func tick() {
     let now = Instant.now().nanoseconds
     if now >= nextTick {
-      meters.second(now, live: live, target: Int64(load.concurrency ?? 0), isSteady: isSteady(now))
+      meters.second(now)
       closeInterval(at: nextTick)
       while nextTick <= now { nextTick += 1_000_000_000 }
     }
@@ -573,10 +578,18 @@ final class Worker: TransferReceiver {
     }
   }
 
-  /// The steady state of a closed load: ramp and warm-up are over, and places are still being filled.
-  private func isSteady(_ now: Int64) -> Bool {
-    guard !startsAreOver, load.concurrency != nil else { return false }
-    return now - origin - 1_000_000_000 >= max(load.rampUp, load.warmUp)
+  /// Adds up live sessions × time over the steady state of a closed load: from when ramp and warm-up are over and all
+  /// places are taken (or a second has passed) until no place is filled any more.
+  private func changeLive(by change: Int64, _ now: Int64) {
+    if steadySince >= 0 && !startsAreOver && now > liveChangedAt {
+      steadyLive += Double(live) * Double(now - liveChangedAt) / 1e9
+      steadyTime += Double(now - liveChangedAt) / 1e9
+    }
+    liveChangedAt = max(now, liveChangedAt)
+    live += change
+    guard steadySince < 0, let concurrency = load.concurrency else { return }
+    let settled = now - origin - max(load.rampUp, load.warmUp)
+    if settled >= 0 && (live == Int64(concurrency) || settled > 1_000_000_000) { steadySince = now }
   }
 
   private func closeInterval(at instant: Int64) {
@@ -601,6 +614,8 @@ final class Worker: TransferReceiver {
       report.tokens = tokensSeen
       report.events = eventsSeen
       meters.fill(&report)
+      report.liveTime = steadyLive
+      report.steadyTime = steadyTime
       report.budgetIsSpent = budget.isSpent
       report.isFinished = finishing
       report.failure = problem ?? report.failure

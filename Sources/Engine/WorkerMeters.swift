@@ -1,4 +1,4 @@
-// What a worker measures of itself: its CPU, its waits for a core, how full its places were. Read once a second, never
+// What a worker measures of itself: its CPU and its waits for a core. Read once a second, never
 // per event.
 
 internal import CPlatform
@@ -14,8 +14,6 @@ struct WorkerMeters {
   private var wall: Int64 = 0
   private var saturatedFor = 0.0
   private var longestSaturated = 0.0
-  private var liveTime = 0.0
-  private var steadyTime = 0.0
   private var scheduler = SchedulerStatistics()
   private(set) var schedulerBegan = SchedulerStatistics.Reading()
   private var schedulerNow = SchedulerStatistics.Reading()
@@ -38,7 +36,7 @@ struct WorkerMeters {
   }
 
   /// Once a second.
-  mutating func second(_ now: Int64, live: Int64, target: Int64, isSteady: Bool) {
+  mutating func second(_ now: Int64) {
     let used = CPlatform_thread_cpu_ns()
     let length = Double(now - lastWall)
     if length > 0 {
@@ -47,10 +45,6 @@ struct WorkerMeters {
         longestSaturated = max(longestSaturated, saturatedFor)
       } else {
         saturatedFor = 0
-      }
-      if isSteady && target > 0 {
-        liveTime += Double(live) * length / 1e9
-        steadyTime += length / 1e9
       }
     }
     lastCPU = used
@@ -67,8 +61,6 @@ struct WorkerMeters {
     report.cpu = cpu
     report.wall = wall
     report.saturatedSeconds = longestSaturated
-    report.liveTime = liveTime
-    report.steadyTime = steadyTime
     if schedulerNow.isKnown {
       report.running = schedulerNow.running - schedulerBegan.running
       report.runQueueWait = schedulerNow.waiting - schedulerBegan.waiting
