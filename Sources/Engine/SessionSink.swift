@@ -6,10 +6,35 @@ import Recording
 import Scenarios
 import Streams
 
+/// The few rules that every event asks for.
+struct SinkRules {
+  var usesMock: Bool
+  var hasVerify: Bool
+  var hasUntil: Bool
+  var isLLM: Bool
+  var discards: Bool
+  var stall: Int64
+
+  init(_ settings: SessionSettings) {
+    usesMock = settings.usesMock
+    hasVerify = settings.verify != nil
+    hasUntil = settings.until != nil
+    isLLM = settings.isLLM
+    stall = settings.stall
+    switch settings.consumer {
+    case .discard, .slow: discards = true
+    default: discards = false
+    }
+  }
+}
+
 struct SessionSink: EventSink {
   unowned(unsafe) let worker: Worker
   let session: UnsafeMutablePointer<Session>
-  unowned(unsafe) let record: IntervalRecord
+  let hot: UnsafeMutablePointer<Counters>
+  let cells: UnsafeMutablePointer<HistogramCells>
+  /// What the worker's settings say of each event, copied so that no class is looked into.
+  let rules: UnsafePointer<SinkRules>
   /// When the read came that these events lay in.
   let now: Int64
 
@@ -20,66 +45,65 @@ struct SessionSink: EventSink {
     }
     session.pointee.events += 1
     session.pointee.connectionEvents += 1
-    worker.eventsSeen += 1
-    record.counters.events += 1
-    if session.pointee.lastEvent >= 0 { record.record(.eventGap, now - session.pointee.lastEvent) }
+    hot.pointee.events += 1
+    if session.pointee.lastEvent >= 0 { cells[Metric.eventGap.rawValue].record(now - session.pointee.lastEvent) }
     session.pointee.lastEvent = now
-    let meaning = session.pointee.extractor.read(event, stamp: worker.settings.usesMock, scratch: worker.scratch)
+    let meaning = session.pointee.extractor.read(event, stamp: rules.pointee.usesMock, scratch: worker.scratch)
     if session.pointee.firstEvent < 0 {
       session.pointee.firstEvent = now
-      record.record(.firstEvent, now - session.pointee.latencyStart)
-      record.record(.scheduledFirstEvent, now - session.pointee.scheduled)
+      cells[Metric.firstEvent.rawValue].record(now - session.pointee.latencyStart)
+      cells[Metric.scheduledFirstEvent.rawValue].record(now - session.pointee.scheduled)
       if meaning.hasModel { worker.noteModel(meaning.model) }
     }
     if meaning.stampNumber >= 0 {
       judge(meaning)
-    } else if worker.settings.verify != nil {
+    } else if rules.pointee.hasVerify {
       judgeForeign(event)
     } else if let recovery = session.pointee.recovery {
       recovered(recovery)
     }
     if meaning.hasOutput { token(meaning) }
-    if meaning.flags.isDisjoint(with: EventMeaning.Flags.unusual) && worker.settings.until == nil { return }
+    if meaning.flags.isDisjoint(with: EventMeaning.Flags.unusual) && !rules.pointee.hasUntil { return }
     unusual(event, meaning)
   }
 
   /// An event that carries a token.
   private func token(_ meaning: EventMeaning) {
-    worker.tokensSeen += 1
     session.pointee.tokenEvents += 1
     session.pointee.readTokens += 1
-    record.counters.tokenEvents += 1
+    hot.pointee.tokenEvents += 1
     if session.pointee.firstToken < 0 {
       session.pointee.firstToken = now
-      record.record(.ttft, now - session.pointee.latencyStart)
-      record.record(.scheduledTTFT, now - session.pointee.scheduled)
+      cells[Metric.ttft.rawValue].record(now - session.pointee.latencyStart)
+      cells[Metric.scheduledTTFT.rawValue].record(now - session.pointee.scheduled)
       // |measured TTFT − (stamp − request sent)|: the start of both is the same instant.
-      if meaning.stampTime >= 0 { record.record(.ttftError, abs(now - meaning.stampTime)) }
+      if meaning.stampTime >= 0 { cells[Metric.ttftError.rawValue].record(abs(now - meaning.stampTime)) }
     } else {
       let gap = now - session.pointee.lastToken
-      record.record(.itl, gap)
+      cells[Metric.itl.rawValue].record(gap)
       if gap > session.pointee.maxGap { session.pointee.maxGap = gap }
-      if gap > worker.settings.stall {
+      if gap > rules.pointee.stall {
         session.pointee.stalls += 1
-        record.counters.stalls += 1
+        hot.pointee.stalls += 1
       }
       if meaning.stampTime >= 0 && session.pointee.lastStamp >= 0 {
-        record.record(.itlError, abs(gap - (meaning.stampTime - session.pointee.lastStamp)))
+        cells[Metric.itlError.rawValue].record(abs(gap - (meaning.stampTime - session.pointee.lastStamp)))
       }
     }
     if session.pointee.firstOutput < 0 && meaning.hasContent {
       session.pointee.firstOutput = now
-      record.record(.firstOutput, now - session.pointee.latencyStart)
-      record.record(.scheduledFirstOutput, now - session.pointee.scheduled)
+      cells[Metric.firstOutput.rawValue].record(now - session.pointee.latencyStart)
+      cells[Metric.scheduledFirstOutput.rawValue].record(now - session.pointee.scheduled)
     }
     session.pointee.lastToken = now
     session.pointee.lastStamp = meaning.stampTime
-    if meaning.stampTime >= 0 { record.record(.delivery, now - meaning.stampTime) }
+    if meaning.stampTime >= 0 { cells[Metric.delivery.rawValue].record(now - meaning.stampTime) }
     if session.pointee.cancelledAt >= 0 { session.pointee.tokensAfterCancel += 1 }
     consume(meaning)
   }
 
   private func consume(_ meaning: EventMeaning) {
+    if rules.pointee.discards { return }
     switch worker.settings.consumer {
     case .discard, .slow: break
     case .accumulate: session.pointee.kept?.appendBlocks(meaning.content)
@@ -111,7 +135,7 @@ struct SessionSink: EventSink {
   /// The first new event after a reconnect.
   private func recovered(_ recovery: RecoveryState) {
     recovery.record.firstNewEvent = now - worker.origin
-    worker.recoveryEnded(session, recovery, record)
+    worker.recoveryEnded(session, recovery)
   }
 
   // MARK: What is rare
@@ -119,7 +143,7 @@ struct SessionSink: EventSink {
   private func unusual(_ event: EventSlices, _ meaning: EventMeaning) {
     if meaning.isUndecodable {
       session.pointee.isUndecodable = true
-      record.counters.undecodable += 1
+      hot.pointee.undecodable += 1
     }
     if meaning.hasUsage && meaning.usage.output >= 0 { session.pointee.usageTokens = Int64(meaning.usage.output) }
     if meaning.hasError {
@@ -127,8 +151,8 @@ struct SessionSink: EventSink {
       worker.noteError(.streamError, String(decoding: event.data.prefix(300), as: UTF8.self))
     }
     if meaning.hasFinish { session.pointee.sawFinishReason = true }
-    if meaning.isTerminal && worker.settings.isLLM { markEnd() }
-    guard !worker.settings.isLLM, let until = worker.settings.until else { return }
+    if meaning.isTerminal && rules.pointee.isLLM { markEnd() }
+    guard !rules.pointee.isLLM, let until = worker.settings.until else { return }
     switch until {
     case .events(let count): if session.pointee.events >= Int64(count) { markEnd() }
     case .event(let type): if event.type.elementsEqual(type.utf8) { markEnd() }

@@ -116,7 +116,8 @@ extension Worker {
   private func finishParser(_ session: UnsafeMutablePointer<Session>, _ at: Int64) {
     guard session.pointee.phase == .streaming else { return }
     let record = session.pointee.isCounted ? interval : uncounted
-    var sink = SessionSink(worker: self, session: session, record: record, now: at)
+    var sink = SessionSink(
+      worker: self, session: session, hot: record.hot, cells: record.cells, rules: rules, now: at)
     do { try session.pointee.parser.finish(into: &sink) } catch { session.pointee.streamFailed = .tooLarge }
   }
 
@@ -239,10 +240,9 @@ extension Worker {
   }
 
   /// The first new event after a loss has come.
-  func recoveryEnded(
-    _ session: UnsafeMutablePointer<Session>, _ recovery: RecoveryState, _ record: IntervalRecord
-  ) {
+  func recoveryEnded(_ session: UnsafeMutablePointer<Session>, _ recovery: RecoveryState) {
     session.pointee.recovery = nil
+    let record = session.pointee.isCounted ? interval : uncounted
     let instants = recovery.record
     record.counters.recovered += 1
     record.record(.recoveryTime, instants.firstNewEvent - instants.detected)

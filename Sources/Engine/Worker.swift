@@ -40,6 +40,7 @@ final class Worker: TransferReceiver {
   /// Timers 0..<capacity: a session's next limit; capacity..<2·capacity: the start of a closed load's place.
   var wheel: TimerWheel
   let scratch = ExtractorScratch()
+  let rules: UnsafeMutablePointer<SinkRules>
   let numberRule: EventNumberRule?
   var random: SeededRandom
 
@@ -54,8 +55,9 @@ final class Worker: TransferReceiver {
   private var steadyLive = 0.0
   private var steadyTime = 0.0
   private var started: Int64 = 0
-  var tokensSeen: Int64 = 0
-  var eventsSeen: Int64 = 0
+  /// Of the intervals already handed over, warm-up included.
+  private var tokensBefore: Int64 = 0
+  private var eventsBefore: Int64 = 0
   private var readCount: UInt64 = 0
 
   /// Ends to be acted on after the transport has returned: it must not be called from inside itself.
@@ -99,6 +101,8 @@ final class Worker: TransferReceiver {
     queue = try EventQueue(capacity: 1024)
     capacity = load.capacity
     sessions = .allocate(capacity: capacity)
+    rules = .allocate(capacity: 1)
+    rules.initialize(to: SinkRules(settings))
     wheel = TimerWheel(timers: capacity * 2, now: .now())
     random = SeededRandom(seed: settings.seed, purpose: "engine", index: UInt64(number))
     interval = IntervalRecord()
@@ -116,6 +120,7 @@ final class Worker: TransferReceiver {
   deinit {
     sessions.deinitialize(count: used)
     sessions.deallocate()
+    rules.deallocate()
   }
 
   // MARK: The loop
@@ -401,9 +406,9 @@ final class Worker: TransferReceiver {
     session.pointee.bytes += Int64(bytes.count)
     session.pointee.reads += 1
     let record = session.pointee.isCounted ? interval : uncounted
-    record.counters.bytes += Int64(bytes.count)
-    record.counters.reads += 1
-    record.readBytes.record(Int64(bytes.count), times: 1)
+    record.hot.pointee.bytes += Int64(bytes.count)
+    record.hot.pointee.reads += 1
+    record.cells[IntervalRecord.readBytesIndex].record(Int64(bytes.count))
     if session.pointee.connectionFirstByte < 0 {
       session.pointee.connectionFirstByte = now
       if session.pointee.firstByte < 0 {
@@ -428,7 +433,8 @@ final class Worker: TransferReceiver {
     let isSampled = readCount & 15 == 0
     let before = session.pointee.events
     session.pointee.readTokens = 0
-    var sink = SessionSink(worker: self, session: session, record: record, now: now)
+    var sink = SessionSink(
+      worker: self, session: session, hot: record.hot, cells: record.cells, rules: rules, now: now)
     do {
       if isSampled {
         let start = Instant.now().nanoseconds
@@ -595,6 +601,8 @@ final class Worker: TransferReceiver {
   private func closeInterval(at instant: Int64) {
     let next = mailbox.takeSpare() ?? IntervalRecord()
     let record = interval
+    tokensBefore += record.counters.tokenEvents
+    eventsBefore += record.counters.events
     interval = next
     let seconds = Double(instant - origin) / 1e9
     mailbox.post { $0.intervals.append((seconds, record)) }
@@ -611,8 +619,8 @@ final class Worker: TransferReceiver {
       report.live = live
       report.peakLive = peakLive
       report.started = started
-      report.tokens = tokensSeen
-      report.events = eventsSeen
+      report.tokens = tokensBefore + interval.counters.tokenEvents + uncounted.counters.tokenEvents
+      report.events = eventsBefore + interval.counters.events + uncounted.counters.events
       meters.fill(&report)
       report.liveTime = steadyLive
       report.steadyTime = steadyTime

@@ -2,50 +2,90 @@
 
 package import Primitives
 
+/// What a histogram holds, at a fixed address: the hot path writes here through a pointer, with no class between.
+package struct HistogramCells {
+  @usableFromInline let counts: UnsafeMutablePointer<Int64>
+  @usableFromInline var count: Int64 = 0
+  @usableFromInline var sum: Double = 0
+  @usableFromInline var sumOfSquares: Double = 0
+  @usableFromInline var lowest: Int64 = .max
+  @usableFromInline var largest: Int64 = 0
+
+  init() { counts = zeroedCounts(Histogram.size) }
+
+  func release() { releaseCounts(counts) }
+
+  @inlinable
+  static func index(of value: Int64) -> Int {
+    let bucket = 64 - (value | Int64(2047)).leadingZeroBitCount - 11
+    return bucket &* 1024 &+ Int(truncatingIfNeeded: value &>> Int64(bucket))
+  }
+
+  @inlinable
+  package mutating func record(_ raw: Int64) { record(raw, times: 1) }
+
+  @inlinable
+  package mutating func record(_ raw: Int64, times: Int64) {
+    let value = min(max(raw, 0), Histogram.highest)
+    counts[Self.index(of: value)] &+= times
+    count &+= times
+    let real = Double(value)
+    sum += real * Double(times)
+    sumOfSquares += real * real * Double(times)
+    if value < lowest { lowest = value }
+    if value > largest { largest = value }
+  }
+}
+
 /// A histogram of nanoseconds with three significant digits, mergeable without loss, in HdrHistogram's bucket layout
 /// (unit magnitude 0, 2,048 sub-buckets). Values above `highest` are counted as `highest`; negative ones as 0.
 ///
 /// Owned by one thread at a time. Its memory is taken zeroed, so untouched parts cost no resident pages.
 package final class Histogram: @unchecked Sendable {
   /// The highest value told apart: 2^43 − 1 ns, some 2.4 hours.
-  package static let highest: Int64 = (1 << 43) - 1
-  static let subBucketMagnitude = 11
-  static let subBucketHalf = 1 << (subBucketMagnitude - 1)
-  static let subBucketMask = Int64((1 << subBucketMagnitude) - 1)
+  @inlinable package static var highest: Int64 { (1 << 43) - 1 }
+  static let subBucketHalf = 1 << 10
   /// Number of counts: one full bucket and a half for each further power of two.
-  package static let size = (43 - subBucketMagnitude + 2) * subBucketHalf
+  package static let size = (43 - 11 + 2) * subBucketHalf
 
-  @usableFromInline let counts: UnsafeMutablePointer<Int64>
-  package private(set) var count: Int64 = 0
-  /// Sum of the recorded values, for the exact mean; in double since a run of hours overflows nothing then.
-  package private(set) var sum: Double = 0
-  package private(set) var sumOfSquares: Double = 0
-  package private(set) var lowest: Int64 = .max
-  package private(set) var largest: Int64 = 0
+  package let cells: UnsafeMutablePointer<HistogramCells>
+  private let ownsCells: Bool
 
   package init() {
-    counts = zeroedCounts(Self.size)
+    cells = .allocate(capacity: 1)
+    cells.initialize(to: HistogramCells())
+    ownsCells = true
+  }
+
+  /// A view of cells that another object owns and outlives this one.
+  init(viewing cells: UnsafeMutablePointer<HistogramCells>) {
+    self.cells = cells
+    ownsCells = false
   }
 
   /// A histogram read back: counts by index of the layout, and the exact sums where they were kept (else computed from
   /// the middles of the counts). Indices out of the layout are ignored.
-  package init(counts read: [(index: Int, count: Int64)], exact: ExactSums? = nil) {
-    counts = zeroedCounts(Self.size)
+  package convenience init(counts read: [(index: Int, count: Int64)], exact: ExactSums? = nil) {
+    self.init()
     for (index, times) in read where index >= 0 && index < Self.size && times > 0 {
       let (low, width) = Self.range(at: index)
       let middle = Double(low) + Double(width - 1) / 2
-      counts[index] += times
-      count += times
-      sum += middle * Double(times)
-      sumOfSquares += middle * middle * Double(times)
-      lowest = min(lowest, low)
-      largest = max(largest, low + width - 1)
+      cells.pointee.counts[index] += times
+      cells.pointee.count += times
+      cells.pointee.sum += middle * Double(times)
+      cells.pointee.sumOfSquares += middle * middle * Double(times)
+      cells.pointee.lowest = min(lowest, low)
+      cells.pointee.largest = max(largest, low + width - 1)
     }
     guard let exact, count > 0 else { return }
-    sum = exact.sum
-    sumOfSquares = exact.sumOfSquares
-    if Self.inLayout(exact.lowest), Self.index(of: exact.lowest) == Self.index(of: lowest) { lowest = exact.lowest }
-    if Self.inLayout(exact.largest), Self.index(of: exact.largest) == Self.index(of: largest) { largest = exact.largest }
+    cells.pointee.sum = exact.sum
+    cells.pointee.sumOfSquares = exact.sumOfSquares
+    if Self.inLayout(exact.lowest), Self.index(of: exact.lowest) == Self.index(of: lowest) {
+      cells.pointee.lowest = exact.lowest
+    }
+    if Self.inLayout(exact.largest), Self.index(of: exact.largest) == Self.index(of: largest) {
+      cells.pointee.largest = exact.largest
+    }
   }
 
   /// What a histogram knows beside its counts.
@@ -70,13 +110,22 @@ package final class Histogram: @unchecked Sendable {
     count > 0 ? Self.index(of: lowest)..<Self.index(of: largest) + 1 : 0..<0
   }
 
-  deinit { releaseCounts(counts) }
-
-  package static func index(of value: Int64) -> Int {
-    let bucket = 64 - (value | subBucketMask).leadingZeroBitCount - subBucketMagnitude
-    let sub = Int(value >> Int64(bucket))
-    return (bucket + 1) * subBucketHalf + sub - subBucketHalf
+  deinit {
+    if ownsCells {
+      cells.pointee.release()
+      cells.deallocate()
+    }
   }
+
+  package var count: Int64 { cells.pointee.count }
+  /// Sum of the recorded values, for the exact mean; in double since a run of hours overflows nothing then.
+  package var sum: Double { cells.pointee.sum }
+  package var sumOfSquares: Double { cells.pointee.sumOfSquares }
+  package var lowest: Int64 { cells.pointee.lowest }
+  package var largest: Int64 { cells.pointee.largest }
+
+  /// The place of a value in the layout.
+  static func index(of value: Int64) -> Int { HistogramCells.index(of: value) }
 
   /// The lowest value that shares the count at `index`, and how many values share it.
   package static func range(at index: Int) -> (lowest: Int64, width: Int64) {
@@ -89,41 +138,35 @@ package final class Histogram: @unchecked Sendable {
     return (Int64(sub) << Int64(bucket), 1 << Int64(bucket))
   }
 
-  package func record(_ value: Nanoseconds) { record(value.value, times: 1) }
+  package func record(_ value: Nanoseconds) { cells.pointee.record(value.value) }
 
-  package func record(_ raw: Int64, times: Int64) {
-    let value = min(max(raw, 0), Self.highest)
-    counts[Self.index(of: value)] += times
-    count += times
-    let real = Double(value)
-    sum += real * Double(times)
-    sumOfSquares += real * real * Double(times)
-    if value < lowest { lowest = value }
-    if value > largest { largest = value }
-  }
+  package func record(_ raw: Int64, times: Int64) { cells.pointee.record(raw, times: times) }
 
   package func add(_ other: Histogram) {
     guard other.count > 0 else { return }
-    for index in Self.index(of: other.lowest)...Self.index(of: other.largest) { counts[index] += other.counts[index] }
-    count += other.count
-    sum += other.sum
-    sumOfSquares += other.sumOfSquares
-    lowest = min(lowest, other.lowest)
-    largest = max(largest, other.largest)
+    let counts = cells.pointee.counts
+    let others = other.cells.pointee.counts
+    for index in Self.index(of: other.lowest)...Self.index(of: other.largest) { counts[index] += others[index] }
+    cells.pointee.count += other.count
+    cells.pointee.sum += other.sum
+    cells.pointee.sumOfSquares += other.sumOfSquares
+    cells.pointee.lowest = min(lowest, other.lowest)
+    cells.pointee.largest = max(largest, other.largest)
   }
 
   package func clear() {
     guard count > 0 else { return }
+    let counts = cells.pointee.counts
     for index in Self.index(of: lowest)...Self.index(of: largest) { counts[index] = 0 }
-    count = 0
-    sum = 0
-    sumOfSquares = 0
-    lowest = .max
-    largest = 0
+    cells.pointee.count = 0
+    cells.pointee.sum = 0
+    cells.pointee.sumOfSquares = 0
+    cells.pointee.lowest = .max
+    cells.pointee.largest = 0
   }
 
   /// Count at one index of the layout, for encoders.
-  package func count(at index: Int) -> Int64 { counts[index] }
+  package func count(at index: Int) -> Int64 { cells.pointee.counts[index] }
 
   package var mean: Double { count > 0 ? sum / Double(count) : 0 }
 
@@ -139,7 +182,7 @@ package final class Histogram: @unchecked Sendable {
     let wanted = max(1, Int64((min(max(quantile, 0), 1) * Double(count)).rounded(.up)))
     var seen: Int64 = 0
     for index in Self.index(of: lowest)...Self.index(of: largest) {
-      seen += counts[index]
+      seen += cells.pointee.counts[index]
       if seen >= wanted {
         let (low, width) = Self.range(at: index)
         return min(low + width - 1, largest)

@@ -90,23 +90,46 @@ package struct Counters: Sendable {
 }
 
 /// Counters, histograms and errors of one interval or one whole variant; owned by one thread at a time.
+///
+/// The hot path writes through `hot` and `cells`, whose addresses never change: a pointer costs neither a reference
+/// count nor an exclusivity check.
 package final class IntervalRecord: @unchecked Sendable {
-  package var counters = Counters()
+  /// The counters, at their fixed address.
+  package let hot: UnsafeMutablePointer<Counters>
+  /// The cells of each metric, by `Metric.rawValue`, and last of all those of the read sizes.
+  package let cells: UnsafeMutablePointer<HistogramCells>
   /// By `SessionErrorKind.rawValue`.
   package var errors = [Int64](repeating: 0, count: SessionErrorKind.allCases.count)
-  private var histograms: [Histogram]
+  private let histograms: [Histogram]
   /// Sizes of reads in bytes (a histogram of counts, not of times).
-  package let readBytes = Histogram()
+  package let readBytes: Histogram
+  private static let metricCount = Metric.allCases.count
+  /// Where the read sizes stand in `cells`.
+  package static let readBytesIndex = metricCount
 
   package init() {
-    histograms = Metric.allCases.map { _ in Histogram() }
+    hot = .allocate(capacity: 1)
+    hot.initialize(to: Counters())
+    cells = .allocate(capacity: Self.metricCount + 1)
+    for index in 0...Self.metricCount { (cells + index).initialize(to: HistogramCells()) }
+    histograms = (0..<Self.metricCount).map { [cells] in Histogram(viewing: cells + $0) }
+    readBytes = Histogram(viewing: cells + Self.metricCount)
+  }
+
+  deinit {
+    for index in 0...Self.metricCount { cells[index].release() }
+    cells.deallocate()
+    hot.deallocate()
+  }
+
+  package var counters: Counters {
+    get { hot.pointee }
+    _modify { yield &hot.pointee }
   }
 
   package subscript(metric: Metric) -> Histogram { histograms[metric.rawValue] }
 
-  package func record(_ metric: Metric, _ nanoseconds: Int64) {
-    histograms[metric.rawValue].record(nanoseconds, times: 1)
-  }
+  package func record(_ metric: Metric, _ nanoseconds: Int64) { cells[metric.rawValue].record(nanoseconds) }
 
   package func add(_ other: IntervalRecord) {
     counters.add(other.counters)

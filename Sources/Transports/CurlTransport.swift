@@ -13,7 +13,7 @@ package final class CurlTransport: Transport {
   static let streamsPerConnection = 24
 
   private let queue: EventQueue
-  private unowned let receiver: any TransferReceiver
+  private unowned(unsafe) let receiver: any TransferReceiver
   private let endpoint: EndpointAddress
   private let capacity: Int
   private let places: UnsafeMutablePointer<CurlPlace>

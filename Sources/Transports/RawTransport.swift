@@ -31,11 +31,11 @@ package final class RawTransport: Transport {
   }
 
   private let queue: EventQueue
-  private unowned let receiver: any TransferReceiver
+  private unowned(unsafe) let receiver: any TransferReceiver
   private let endpoint: EndpointAddress
   /// For each URL of the endpoint: where it points, the bytes before and after the headers of one request.
   private var targets: [Target] = []
-  private var places: UnsafeMutablePointer<Place>
+  private let places: UnsafeMutablePointer<Place>
   private let capacity: Int
   private var wheel: TimerWheel
   private let buffer: UnsafeMutableRawBufferPointer
