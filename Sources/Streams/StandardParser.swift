@@ -178,7 +178,7 @@ package struct StandardParser: ~Copyable {
       index = 0
     }
 
-    keep(open, join)
+    keep(&open, join)
     try keep(rest: base + lineStart, count - lineStart, chunk, lineStart)
     bytes &+= count
   }

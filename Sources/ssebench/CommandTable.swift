@@ -2,6 +2,7 @@
 
 enum CommandTable {
   static let commands: [Command] = [
+    BenchCommand.bench,
     HelpCommands.manual,
     HelpCommands.completions,
   ]
