@@ -60,11 +60,11 @@ class KeyTable {
     uint32_t length = 0;
     uint8_t key = 0;
   };
-  std::array<Entry, 1024> entries;
+  std::array<Entry, 512> entries;
   uint64_t factor = 0x9e3779b97f4a7c15u;
   std::string names;
 
-  size_t slot(uint64_t head, size_t length) const { return (head ^ length) * factor >> 54; }
+  size_t slot(uint64_t head, size_t length) const { return (head ^ length) * factor >> 55; }
 
  public:
   KeyTable(const char *list, size_t count) {

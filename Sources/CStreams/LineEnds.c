@@ -272,3 +272,9 @@ static CStreams_Scan scan_first(const uint8_t *bytes, size_t from, size_t count,
 CStreams_Scan CStreams_line_ends(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions) {
   return atomic_load_explicit(&scan, memory_order_relaxed)(bytes, from, count, positions);
 }
+
+CStreams_Scratch *CStreams_begin(const uint8_t *bytes, size_t from, size_t count, CStreams_Scan *result) {
+  CStreams_Scratch *scratch = CStreams_borrow();
+  *result = atomic_load_explicit(&scan, memory_order_relaxed)(bytes, from, count, scratch->positions);
+  return scratch;
+}

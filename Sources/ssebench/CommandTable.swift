@@ -2,6 +2,8 @@
 
 enum CommandTable {
   static let commands: [Command] = [
+    ParseCommand.command,
+    ExtractCommand.command,
     BenchCommand.bench,
     HelpCommands.manual,
     HelpCommands.completions,
