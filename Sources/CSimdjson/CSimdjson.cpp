@@ -3,6 +3,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -50,6 +52,59 @@ int32_t hex4(const uint8_t *p) {
   return (a | b | c | d) < 0 ? -1 : a << 12 | b << 8 | c << 4 | d;
 }
 
+/// Known keys by a hash of length and first eight bytes, with a factor that makes all of them differ.
+class KeyTable {
+  struct Entry {
+    uint64_t head = 0;
+    const uint8_t *rest = nullptr;
+    uint32_t length = 0;
+    uint8_t key = 0;
+  };
+  std::array<Entry, 512> entries;
+  uint64_t factor = 0x9e3779b97f4a7c15u;
+  std::string names;
+
+  size_t slot(uint64_t head, size_t length) const { return (head ^ length) * factor >> 55; }
+
+ public:
+  KeyTable(const char *list, size_t count) {
+    const char *end = list;
+    for (size_t i = 0; i < count; i++) end += strlen(end) + 1;
+    names.assign(list, end);
+    for (bool placed = false; !placed; factor = factor * 0xd1342543de82ef95u | 1) {
+      entries.fill(Entry());
+      placed = true;
+      const char *name = names.data();
+      for (size_t i = 0; i < count && placed; i++) {
+        size_t length = strlen(name);
+        uint64_t head = 0;
+        memcpy(&head, name, std::min<size_t>(length, 8));
+        Entry &entry = entries[slot(head, length)];
+        placed = entry.key == 0;
+        entry = {head, reinterpret_cast<const uint8_t *>(name) + 8, static_cast<uint32_t>(length), static_cast<uint8_t>(i + 1)};
+        name += length + 1;
+      }
+      if (placed) break;
+    }
+  }
+  KeyTable(const KeyTable &) = delete;
+
+  /// `room` bytes may be read at `p`.
+  uint8_t find(const uint8_t *p, size_t length, size_t room) const {
+    uint64_t head = 0;
+    if (room >= 8) {
+      memcpy(&head, p, 8);
+      if (length < 8) head &= (uint64_t(1) << (8 * length)) - 1;
+    } else {
+      memcpy(&head, p, std::min<size_t>(length, room));
+    }
+    const Entry &entry = entries[slot(head, length)];
+    if (entry.head != head || entry.length != length) return 0;
+    if (length > 8 && !CSimdjson_equal(p + 8, entry.rest, length - 8)) return 0;
+    return entry.key;
+  }
+};
+
 }  // namespace
 
 struct CSimdjson_Reader {
@@ -57,7 +112,9 @@ struct CSimdjson_Reader {
   CSimdjson_Node *nodes = nullptr;
   size_t node_capacity = 0;
   size_t capacity = 0;
+  KeyTable keys;
 
+  CSimdjson_Reader(const char *names, size_t count) : keys(names, count) {}
   ~CSimdjson_Reader() { free(nodes); }
 
   bool prepare(size_t count) {
@@ -87,109 +144,136 @@ struct CSimdjson_Reader {
     return nodes != nullptr;
   }
 
+  /// A key with escapes.
+  uint8_t find_escaped(const uint8_t *p, size_t length) const {
+    // No known key is as long, even when each byte is written as an escape.
+    if (length > 6 * 64) return 0;
+    std::string text(length, 0);
+    size_t count = CSimdjson_unescape(p, length, reinterpret_cast<uint8_t *>(&text[0]));
+    return keys.find(reinterpret_cast<const uint8_t *>(text.data()), count, count);
+  }
+
   int32_t walk(const uint8_t *bytes, size_t count) {
     const uint32_t *index = implementation->structural_indexes.get();
-    const uint32_t *last = index + implementation->n_structural_indexes;
+    const uint32_t *const last = index + implementation->n_structural_indexes;
     if (!reserve(implementation->n_structural_indexes + 1)) return CSimdjson_invalid;
     const bool any_escape = memchr(bytes, '\\', count) != nullptr;
+    CSimdjson_Node *const nodes = this->nodes;
     CSimdjson_Node *node = nodes;
     uint32_t open[CSIMDJSON_DEPTH];
     int depth = 0;
+    bool in_object = false;
+    uint32_t start, end;
 
-    // Where the text of a scalar that begins at *index ends: the next structure, less white space.
-    auto scalar_end = [&]() {
-      size_t end = index + 1 < last ? index[1] : count;
-      while (end > *index + 1 && is_blank(bytes[end - 1])) end--;
-      return static_cast<uint32_t>(end);
-    };
-    auto string = [&]() {
-      if (index == last || bytes[*index] != '"') return false;
-      uint32_t end = scalar_end();
-      if (end < *index + 2 || bytes[end - 1] != '"') return false;
-      CSimdjson_Node &n = *node;
-      n.start = *index + 1;
-      n.end = end - 1;
-      n.kind = '"';
-      n.escaped = any_escape && memchr(bytes + n.start, '\\', n.end - n.start) != nullptr;
-      if (n.escaped && !CSimdjson_has_valid_escapes(bytes + n.start, n.end - n.start)) return false;
-      node++;
-      n.next = static_cast<uint32_t>(node - nodes);
-      index++;
-      return true;
-    };
+    // Behind the text at *index: the next structure, less white space. The list ends with `count`.
+#define TEXT_END                                            \
+  end = index + 1 < last ? index[1] : (uint32_t)count;      \
+  while (end > start + 1 && is_blank(bytes[end - 1])) end--
+
+    // The first node has no key; a member's is written before its value.
+    node->key_start = node->key_end = 0;
+    node->key = 0;
+    node->key_escaped = false;
 
   value:
     if (index == last) return CSimdjson_invalid;
-    {
-      const uint8_t c = bytes[*index];
-      switch (c) {
-      case '"':
-        if (!string()) return CSimdjson_invalid;
-        break;
-      case '{':
-      case '[':
-        if (depth == CSIMDJSON_DEPTH) return CSimdjson_too_deep;
-        open[depth++] = static_cast<uint32_t>(node - nodes);
-        node->start = *index;
-        node->kind = c;
-        node->escaped = false;
-        node++;
-        index++;
-        if (index == last) return CSimdjson_invalid;
-        if (bytes[*index] == (c == '{' ? '}' : ']')) goto close;
-        if (c == '{') goto key;
-        goto value;
-      case 't':
-      case 'f':
-      case 'n': {
-        const uint32_t end = scalar_end();
-        const char *word = c == 't' ? "true" : c == 'f' ? "false" : "null";
-        const size_t length = c == 'f' ? 5 : 4;
-        if (end - *index != length || memcmp(bytes + *index, word, length) != 0) return CSimdjson_invalid;
-        *node = {*index, end, static_cast<uint32_t>(node - nodes + 1), c, false};
-        node++;
-        index++;
-        break;
+    start = *index;
+    switch (bytes[start]) {
+    case '"':
+      TEXT_END;
+      if (end < start + 2 || bytes[end - 1] != '"') return CSimdjson_invalid;
+      node->start = start + 1;
+      node->end = end - 1;
+      node->kind = '"';
+      node->escaped = false;
+      if (any_escape) {
+        node->escaped = memchr(bytes + start, '\\', end - start) != nullptr;
+        if (node->escaped && !CSimdjson_has_valid_escapes(bytes + start + 1, end - start - 2)) return CSimdjson_invalid;
       }
-      default: {
-        const uint32_t end = scalar_end();
-        if (!is_number(bytes + *index, bytes + end)) return CSimdjson_invalid;
-        *node = {*index, end, static_cast<uint32_t>(node - nodes + 1), '0', false};
-        node++;
-        index++;
-      }
-      }
+      break;
+    case '{':
+    case '[':
+      if (depth == CSIMDJSON_DEPTH) return CSimdjson_too_deep;
+      open[depth++] = static_cast<uint32_t>(node - nodes);
+      node->start = start;
+      node->kind = bytes[start];
+      node->escaped = false;
+      in_object = node->kind == '{';
+      node++;
+      if (++index == last) return CSimdjson_invalid;
+      if (bytes[*index] == (in_object ? '}' : ']')) goto close;
+      goto member;
+    case 't':
+    case 'f':
+    case 'n': {
+      TEXT_END;
+      const uint8_t *word = bytes + start;
+      bool known = false;
+      if (end - start == 4) known = memcmp(word, "true", 4) == 0 || memcmp(word, "null", 4) == 0;
+      if (end - start == 5) known = memcmp(word, "false", 5) == 0;
+      if (!known) return CSimdjson_invalid;
+      node->start = start;
+      node->end = end;
+      node->kind = *word;
+      node->escaped = false;
+      break;
     }
+    default:
+      TEXT_END;
+      if (!is_number(bytes + start, bytes + end)) return CSimdjson_invalid;
+      node->start = start;
+      node->end = end;
+      node->kind = '0';
+      node->escaped = false;
+    }
+    node++;
+    node[-1].next = static_cast<uint32_t>(node - nodes);
+    index++;
+
   after:
     if (depth == 0) return index == last ? static_cast<int32_t>(node - nodes) : CSimdjson_invalid;
     if (index == last) return CSimdjson_invalid;
-    {
-      const bool in_object = nodes[open[depth - 1]].kind == '{';
-      const uint8_t c = bytes[*index];
-      if (c == ',') {
-        index++;
-        if (in_object) goto key;
+    if (bytes[*index] == ',') {
+      if (++index == last) return CSimdjson_invalid;
+    member:
+      if (!in_object) {
+        node->key_start = node->key_end = 0;
+        node->key = 0;
+        node->key_escaped = false;
         goto value;
       }
-      if (c != (in_object ? '}' : ']')) return CSimdjson_invalid;
+      start = *index;
+      if (bytes[start] != '"') return CSimdjson_invalid;
+      TEXT_END;
+      if (end < start + 2 || bytes[end - 1] != '"') return CSimdjson_invalid;
+      node->key_start = start + 1;
+      node->key_end = end - 1;
+      node->key_escaped = false;
+      if (any_escape && memchr(bytes + start, '\\', end - start)) {
+        if (!CSimdjson_has_valid_escapes(bytes + start + 1, end - start - 2)) return CSimdjson_invalid;
+        node->key_escaped = true;
+        node->key = find_escaped(bytes + start + 1, end - start - 2);
+      } else {
+        node->key = keys.find(bytes + start + 1, end - start - 2, count - start - 1);
+      }
+      if (++index == last || bytes[*index] != ':') return CSimdjson_invalid;
+      index++;
+      goto value;
     }
-  close: {
-    CSimdjson_Node &n = nodes[open[--depth]];
-    n.end = *index + 1;
-    n.next = static_cast<uint32_t>(node - nodes);
+    if (bytes[*index] != (in_object ? '}' : ']')) return CSimdjson_invalid;
+  close:
+    depth--;
+    nodes[open[depth]].end = *index + 1;
+    nodes[open[depth]].next = static_cast<uint32_t>(node - nodes);
+    in_object = depth > 0 && nodes[open[depth - 1]].kind == '{';
     index++;
     goto after;
-  }
-  key:
-    if (!string()) return CSimdjson_invalid;
-    if (index == last || bytes[*index] != ':') return CSimdjson_invalid;
-    index++;
-    goto value;
+#undef TEXT_END
   }
 };
 
-CSimdjson_Reader *CSimdjson_create(void) {
-  auto *reader = new (std::nothrow) CSimdjson_Reader;
+CSimdjson_Reader *CSimdjson_create(const char *names, size_t count) {
+  auto *reader = new (std::nothrow) CSimdjson_Reader(names, count);
   if (!reader) abort();
   return reader;
 }

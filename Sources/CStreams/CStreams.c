@@ -24,6 +24,8 @@ void CStreams_release(CStreams_Bytes *buffer) {
 
 typedef struct {
   CStreams_Scratch scratch;
+  /// Whether the end of the thread frees it.
+  bool is_threads_own;
   uint32_t positions[CSTREAMS_POSITIONS];
 } Owned;
 
@@ -37,19 +39,27 @@ static void release(void *owned) {
   free(scratch);
 }
 
-static void make_key(void) { pthread_key_create(&at_thread_end, release); }
+static void release_at_thread_end(void *owned) {
+  idle = NULL;
+  release(owned);
+}
+
+static void make_key(void) { pthread_key_create(&at_thread_end, release_at_thread_end); }
 
 static CStreams_Scratch *make(void) {
   Owned *owned = malloc(sizeof *owned);
   if (!owned) abort();
   owned->scratch.positions = owned->positions;
   owned->scratch.join = (CStreams_Bytes){0};
+  pthread_once(&once, make_key);
+  owned->is_threads_own = pthread_getspecific(at_thread_end) == NULL;
+  if (owned->is_threads_own) pthread_setspecific(at_thread_end, owned);
   return &owned->scratch;
 }
 
 CStreams_Scratch *CStreams_borrow(void) {
   CStreams_Scratch *scratch = idle;
-  if (!scratch) return make();
+  if (__builtin_expect(!scratch, 0)) return make();
   idle = NULL;
   return scratch;
 }
@@ -57,10 +67,8 @@ CStreams_Scratch *CStreams_borrow(void) {
 void CStreams_return(CStreams_Scratch *scratch) {
   scratch->join.count = 0;
   if (scratch->join.capacity > 1 << 18) CStreams_release(&scratch->join);
-  if (!idle) {
+  if (((Owned *)scratch)->is_threads_own) {
     idle = scratch;
-    pthread_once(&once, make_key);
-    if (pthread_getspecific(at_thread_end) != scratch) pthread_setspecific(at_thread_end, scratch);
   } else {
     release(scratch);
   }

@@ -45,7 +45,8 @@ INLINE Masks masks_plain(const uint8_t *p, size_t n) {
   return m;
 }
 
-/// Defines a scan from a function that makes the masks of 64 bytes and one that says whether 128 bytes hold a line end.
+/// Defines a scan from a function that makes the masks of 64 bytes and one that says whether 128 bytes may hold a line end (whether
+/// their smallest is at most CR: text has few such bytes).
 /// The last part of fewer than 64 bytes is read as the last 64 bytes of the range where it has that many (they lie before
 /// it), else byte by byte: nothing outside the range is touched.
 #define SCAN(NAME, TARGET, MASKS, ANY128)                                                                           \
@@ -130,13 +131,9 @@ INLINE Masks masks_sse2(const uint8_t *p) {
 }
 
 INLINE bool any128_sse2(const uint8_t *p) {
-  const __m128i lf = _mm_set1_epi8(0x0A), cr = _mm_set1_epi8(0x0D);
-  __m128i any = _mm_setzero_si128();
-  for (int i = 0; i < 8; i++) {
-    __m128i v = _mm_loadu_si128((const __m128i *)(p + 16 * i));
-    any = _mm_or_si128(any, _mm_or_si128(_mm_cmpeq_epi8(v, lf), _mm_cmpeq_epi8(v, cr)));
-  }
-  return _mm_movemask_epi8(any) != 0;
+  __m128i low = _mm_loadu_si128((const __m128i *)p);
+  for (int i = 1; i < 8; i++) low = _mm_min_epu8(low, _mm_loadu_si128((const __m128i *)(p + 16 * i)));
+  return _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(low, _mm_set1_epi8(0x0D)), low)) != 0;
 }
 
 SCAN(scan_sse2, , masks_sse2, any128_sse2)
@@ -157,13 +154,10 @@ AVX2 INLINE Masks masks_avx2(const uint8_t *p) {
 }
 
 AVX2 INLINE bool any128_avx2(const uint8_t *p) {
-  const __m256i lf = _mm256_set1_epi8(0x0A), cr = _mm256_set1_epi8(0x0D);
-  __m256i any = _mm256_setzero_si256();
-  for (int i = 0; i < 4; i++) {
-    __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
-    any = _mm256_or_si256(any, _mm256_or_si256(_mm256_cmpeq_epi8(v, lf), _mm256_cmpeq_epi8(v, cr)));
-  }
-  return !_mm256_testz_si256(any, any);
+  __m256i a = _mm256_loadu_si256((const __m256i *)p), b = _mm256_loadu_si256((const __m256i *)(p + 32));
+  __m256i c = _mm256_loadu_si256((const __m256i *)(p + 64)), d = _mm256_loadu_si256((const __m256i *)(p + 96));
+  __m256i low = _mm256_min_epu8(_mm256_min_epu8(a, b), _mm256_min_epu8(c, d));
+  return _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(low, _mm256_set1_epi8(0x0D)), low)) != 0;
 }
 
 SCAN(scan_avx2, AVX2, masks_avx2, any128_avx2)
@@ -179,10 +173,8 @@ AVX512 INLINE Masks masks_avx512(const uint8_t *p) {
 }
 
 AVX512 INLINE bool any128_avx512(const uint8_t *p) {
-  const __m512i lf = _mm512_set1_epi8(0x0A), cr = _mm512_set1_epi8(0x0D);
-  __m512i a = _mm512_loadu_si512(p), b = _mm512_loadu_si512(p + 64);
-  return (_mm512_cmpeq_epi8_mask(a, lf) | _mm512_cmpeq_epi8_mask(a, cr) | _mm512_cmpeq_epi8_mask(b, lf)
-             | _mm512_cmpeq_epi8_mask(b, cr)) != 0;
+  __m512i low = _mm512_min_epu8(_mm512_loadu_si512(p), _mm512_loadu_si512(p + 64));
+  return _mm512_cmple_epu8_mask(low, _mm512_set1_epi8(0x0D)) != 0;
 }
 
 SCAN(scan_avx512, AVX512, masks_avx512, any128_avx512)
@@ -211,13 +203,9 @@ INLINE Masks masks_neon(const uint8_t *p) {
 }
 
 INLINE bool any128_neon(const uint8_t *p) {
-  const uint8x16_t lf = vdupq_n_u8(0x0A), cr = vdupq_n_u8(0x0D);
-  uint8x16_t any = vdupq_n_u8(0);
-  for (int i = 0; i < 8; i++) {
-    uint8x16_t v = vld1q_u8(p + 16 * i);
-    any = vorrq_u8(any, vorrq_u8(vceqq_u8(v, lf), vceqq_u8(v, cr)));
-  }
-  return vmaxvq_u8(any) != 0;
+  uint8x16_t low = vld1q_u8(p);
+  for (int i = 1; i < 8; i++) low = vminq_u8(low, vld1q_u8(p + 16 * i));
+  return vminvq_u8(low) <= 0x0D;
 }
 
 SCAN(scan_neon, , masks_neon, any128_neon)
@@ -283,4 +271,10 @@ static CStreams_Scan scan_first(const uint8_t *bytes, size_t from, size_t count,
 
 CStreams_Scan CStreams_line_ends(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions) {
   return atomic_load_explicit(&scan, memory_order_relaxed)(bytes, from, count, positions);
+}
+
+CStreams_Scratch *CStreams_begin(const uint8_t *bytes, size_t from, size_t count, CStreams_Scan *result) {
+  CStreams_Scratch *scratch = CStreams_borrow();
+  *result = atomic_load_explicit(&scan, memory_order_relaxed)(bytes, from, count, scratch->positions);
+  return scratch;
 }

@@ -75,49 +75,28 @@ struct JSONDocument {
     let end: UInt32
 
     @inline(__always)
-    mutating func next() -> (key: Key, value: Node)? {
+    mutating func next() -> (key: JSONKey, value: Node)? {
       guard at < end else { return nil }
-      let key = document.nodes[Int(at)]
-      let value = Node(index: at + 1)
-      at = document.nodes[Int(at) + 1].next
-      return (Key(document.text + Int(key.start), Int(key.end - key.start), isEscaped: key.escaped), value)
-    }
-  }
-
-  /// A key to compare with names: its length and first eight bytes, since most names end there.
-  struct Key {
-    let start: UnsafePointer<UInt8>
-    let count: Int
-    let isEscaped: Bool
-
-    @inline(__always)
-    init(_ start: UnsafePointer<UInt8>, _ count: Int, isEscaped: Bool) {
-      self.start = start
-      self.count = count
-      self.isEscaped = isEscaped
-    }
-
-    @inline(__always)
-    static func == (key: Key, name: StaticString) -> Bool {
-      if key.isEscaped { return key.isEscapedForm(of: name) }
-      return key.count == name.utf8CodeUnitCount && CSimdjson_equal(key.start, name.utf8Start, key.count)
-    }
-
-    @inline(never)
-    private func isEscapedForm(of name: StaticString) -> Bool {
-      withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { plain in
-        let length = CSimdjson_unescape(start, count, plain.baseAddress)
-        return length == name.utf8CodeUnitCount && CSimdjson_equal(plain.baseAddress, name.utf8Start, length)
-      }
+      let node = document.nodes[Int(at)]
+      let value = Node(index: at)
+      at = node.next
+      // The raw values are the numbers of the cases.
+      return (unsafeBitCast(node.key, to: JSONKey.self), value)
     }
   }
 
   /// The last member of that name, as readers of JSON take it.
   @inline(__always)
-  func member(_ object: Node, _ name: StaticString) -> Node? {
+  func member(_ object: Node, _ name: JSONKey) -> Node? {
     var found: Node?
     for (key, value) in members(object) where key == name { found = value }
     return found
+  }
+
+  /// A member's key.
+  func key(_ member: Node) -> String {
+    let n = nodes[Int(member.index)]
+    return string(from: text + Int(n.key_start), Int(n.key_end - n.key_start), isEscaped: n.key_escaped)
   }
 
   /// A whole number that fits, also where it is written `3.0`; else nil.
@@ -140,19 +119,18 @@ struct JSONDocument {
     return negative ? -value : value
   }
 
-  func isString(_ node: Node, _ text: StaticString) -> Bool {
-    let n = nodes[Int(node.index)]
-    return n.kind == UInt8(ascii: "\"") && Key(self.text + Int(n.start), Int(n.end - n.start), isEscaped: n.escaped) == text
-  }
+  func isString(_ node: Node, _ text: StaticString) -> Bool { isString(node) && JSONWord(self, node) == text }
 
   /// A string's text.
   func string(_ node: Node) -> String? {
     guard isString(node) else { return nil }
-    let raw = raw(node)
-    if !isEscaped(node) { return String(decoding: raw, as: UTF8.self) }
-    return String(unsafeUninitializedCapacity: raw.count) { out in
-      CSimdjson_unescape(raw.baseAddress?.assumingMemoryBound(to: UInt8.self), raw.count, out.baseAddress)
-    }
+    let n = nodes[Int(node.index)]
+    return string(from: text + Int(n.start), Int(n.end - n.start), isEscaped: n.escaped)
+  }
+
+  private func string(from start: UnsafePointer<UInt8>, _ count: Int, isEscaped: Bool) -> String {
+    if !isEscaped { return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
+    return String(unsafeUninitializedCapacity: count) { CSimdjson_unescape(start, count, $0.baseAddress) }
   }
 
   /// A value as compact JSON: no white space, keys in the order sent, strings with no escape that is not needed.
@@ -171,10 +149,10 @@ struct JSONDocument {
       while next < nodes[Int(node.index)].next {
         if !isFirst { out += "," }
         isFirst = false
-        write(Node(index: next), to: &out)
+        JSONText.write(key(Node(index: next)), to: &out)
         out += ":"
-        write(Node(index: next + 1), to: &out)
-        next = nodes[Int(next) + 1].next
+        write(Node(index: next), to: &out)
+        next = nodes[Int(next)].next
       }
       out += "}"
     case UInt8(ascii: "["):
@@ -186,6 +164,41 @@ struct JSONDocument {
       out += "]"
     case UInt8(ascii: "\""): JSONText.write(string(node) ?? "", to: &out)
     default: out += String(decoding: raw(node), as: UTF8.self)
+    }
+  }
+}
+
+/// A short text of a document, to compare with words.
+struct JSONWord {
+  private let start: UnsafePointer<UInt8>
+  private let count: Int
+  private let isEscaped: Bool
+
+  @inline(__always)
+  init(_ document: JSONDocument, _ string: JSONDocument.Node) {
+    let n = document.nodes[Int(string.index)]
+    start = document.text + Int(n.start)
+    count = Int(n.end - n.start)
+    isEscaped = n.escaped
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer, or nothing: UnsafePointer<UInt8>) {
+    start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? nothing
+    count = bytes.count
+    isEscaped = false
+  }
+
+  @inline(__always)
+  static func == (word: JSONWord, text: StaticString) -> Bool {
+    if word.isEscaped { return word.isEscapedForm(of: text) }
+    return word.count == text.utf8CodeUnitCount && CSimdjson_equal(word.start, text.utf8Start, word.count)
+  }
+
+  @inline(never)
+  private func isEscapedForm(of text: StaticString) -> Bool {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { plain in
+      let length = CSimdjson_unescape(start, count, plain.baseAddress)
+      return length == text.utf8CodeUnitCount && CSimdjson_equal(plain.baseAddress, text.utf8Start, length)
     }
   }
 }

@@ -47,32 +47,35 @@ private struct Gathered {
   }
 }
 
+/// Writes into a meaning that the caller owns, which is too large to be copied about.
 struct MeaningCollector: FactCollector {
-  var meaning = EventMeaning()
-  private let scratch: ExtractorScratch
+  private let meaning: UnsafeMutablePointer<EventMeaning>
+  private let buffers: UnsafeMutablePointer<TextBuffers>
   private var content = Gathered()
   private var reasoning = Gathered()
   private var arguments = Gathered()
-  /// Whether anything was said that a remembered place could not repeat.
+  /// Whether nothing was said that a remembered place could not repeat.
   private var isPlain = true
 
-  init(_ scratch: ExtractorScratch) { self.scratch = scratch }
+  init(_ meaning: UnsafeMutablePointer<EventMeaning>, _ buffers: UnsafeMutablePointer<TextBuffers>) {
+    self.meaning = meaning
+    self.buffers = buffers
+  }
 
-  /// The meaning, with its texts.
-  mutating func finished() -> EventMeaning {
+  /// Hands over the texts.
+  mutating func finish() {
     if content.slice.count > 0 {
-      meaning.flags.insert(.content)
-      meaning.content = content.slice
+      meaning.pointee.flags.insert(.content)
+      meaning.pointee.content = content.slice
     }
     if reasoning.slice.count > 0 {
-      meaning.flags.insert(.reasoning)
-      meaning.reasoning = reasoning.slice
+      meaning.pointee.flags.insert(.reasoning)
+      meaning.pointee.reasoning = reasoning.slice
     }
     if arguments.slice.count > 0 {
-      meaning.flags.insert(.toolArguments)
-      meaning.toolArguments = arguments.slice
+      meaning.pointee.flags.insert(.toolArguments)
+      meaning.pointee.toolArguments = arguments.slice
     }
-    return meaning
   }
 
   /// The string that is all that this event says, and its kind: what the next event may have at the same place.
@@ -88,11 +91,11 @@ struct MeaningCollector: FactCollector {
 
   mutating func text(_ kind: TextKind, choice: Int, _ node: JSONDocument.Node, in document: JSONDocument) {
     switch kind {
-    case .content: content.add(node, document, &scratch.content)
-    case .reasoning: reasoning.add(node, document, &scratch.reasoning)
+    case .content: content.add(node, document, &buffers.pointee.content)
+    case .reasoning: reasoning.add(node, document, &buffers.pointee.reasoning)
     case .refusal:
       if !document.isEmptyString(node) {
-        meaning.flags.insert(.refusal)
+        meaning.pointee.flags.insert(.refusal)
         isPlain = false
       }
     }
@@ -102,39 +105,39 @@ struct MeaningCollector: FactCollector {
     choice: Int, index: Int?, id: JSONDocument.Node?, name: JSONDocument.Node?, arguments: ToolArguments,
     in document: JSONDocument
   ) {
-    meaning.flags.insert(.toolCall)
+    meaning.pointee.flags.insert(.toolCall)
     switch arguments {
     case .none: isPlain = false
-    case .text(let node): self.arguments.add(node, document, &scratch.arguments)
-    case .value(let node): self.arguments.add(document.compact(node), &scratch.arguments)
+    case .text(let node): self.arguments.add(node, document, &buffers.pointee.arguments)
+    case .value(let node): self.arguments.add(document.compact(node), &buffers.pointee.arguments)
     }
   }
 
   mutating func finish(choice: Int, _ reason: JSONDocument.Node, in document: JSONDocument) {
-    meaning.flags.insert(.finish)
+    meaning.pointee.flags.insert(.finish)
     isPlain = false
   }
 
   mutating func usage(_ usage: TokenUsage, isPartial: Bool) {
-    meaning.flags.insert(.usage)
-    meaning.usage = usage
+    meaning.pointee.flags.insert(.usage)
+    meaning.pointee.usage = usage
     isPlain = false
   }
 
   mutating func error(
     message: JSONDocument.Node?, type: JSONDocument.Node?, code: JSONDocument.Node?, in document: JSONDocument
   ) {
-    meaning.flags.insert(.error)
+    meaning.pointee.flags.insert(.error)
     isPlain = false
   }
 
   mutating func model(_ node: JSONDocument.Node, in document: JSONDocument) {
-    meaning.flags.insert(.model)
-    meaning.model = document.raw(node)
+    meaning.pointee.flags.insert(.model)
+    meaning.pointee.model = document.raw(node)
   }
 
   mutating func terminal(_ marker: StaticString) {
-    meaning.flags.insert(.terminal)
+    meaning.pointee.flags.insert(.terminal)
     isPlain = false
   }
 }

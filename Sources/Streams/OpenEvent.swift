@@ -190,10 +190,10 @@ extension StandardParser {
 
   /// The read ends: what the event has so far is copied out of it, or the buffers are released.
   @inlinable @inline(__always)
-  mutating func keep(_ open: borrowing OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
-    if open.hasNewID { keepID(open) }
+  mutating func keep(_ open: inout OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
+    if open.hasNewID { keepID(&open) }
     if open.isStarted {
-      keepStarted(open, join)
+      keepStarted(&open, join)
     } else {
       flags.subtract([.hasData, .hasID])
       typeCount = 0
@@ -205,13 +205,13 @@ extension StandardParser {
   }
 
   @usableFromInline
-  mutating func keepID(_ open: OpenEvent) {
+  mutating func keepID(_ open: inout OpenEvent) {
     id.count = 0
     CStreams_append(&id, open.id, open.idCount)
   }
 
   @usableFromInline
-  mutating func keepStarted(_ open: OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
+  mutating func keepStarted(_ open: inout OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
     switch open.place {
     case .nowhere: data.count = 0
     case .own: break

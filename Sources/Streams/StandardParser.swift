@@ -114,14 +114,14 @@ package struct StandardParser: ~Copyable {
       flags.remove(.afterCR)
       if base.load(fromByteOffset: lineStart, as: UInt8.self) == 0x0A { lineStart += 1 }
     }
-    let scratch = CStreams_borrow().unsafelyUnwrapped
+    let bytesAddress = base.assumingMemoryBound(to: UInt8.self)
+    var scan = CStreams_Scan()
+    let scratch = CStreams_begin(bytesAddress, lineStart, count, &scan).unsafelyUnwrapped
     defer { CStreams_return(scratch) }
     let positions = scratch.pointee.positions.unsafelyUnwrapped
-    let bytesAddress = base.assumingMemoryBound(to: UInt8.self)
 
     let join = CStreams_join(scratch).unsafelyUnwrapped
     var open = resume()
-    var scan = CStreams_line_ends(bytesAddress, lineStart, count, positions)
     var index = 0
 
     if line.count > 0, scan.found > 0 {
@@ -178,7 +178,7 @@ package struct StandardParser: ~Copyable {
       index = 0
     }
 
-    keep(open, join)
+    keep(&open, join)
     try keep(rest: base + lineStart, count - lineStart, chunk, lineStart)
     bytes &+= count
   }

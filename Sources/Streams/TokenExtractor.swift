@@ -18,37 +18,54 @@ package struct TokenExtractor {
 
   /// What `event` says. `stamp`: whether to look for the mock's stamp. Allocates nothing, except with `foundation`.
   package mutating func read(_ event: EventSlices, stamp: Bool, scratch: ExtractorScratch) -> EventMeaning {
-    let data = event.data
-    let mark = stamp ? EventStamp(data) : nil
-    var meaning = meaning(data, event.type, mark, scratch)
-    if let mark {
-      meaning.stampNumber = mark.number
-      meaning.stampCRC = mark.crc
-      meaning.stampTime = mark.time
-    }
+    var meaning = EventMeaning()
+    read(event, stamp: stamp, scratch: scratch, into: &meaning)
     return meaning
   }
 
-  private mutating func meaning(
-    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ mark: EventStamp?, _ scratch: ExtractorScratch
-  ) -> EventMeaning {
-    if decoder == .scan, let meaning = memory.recall(data, type, mark, scratch) { return meaning }
-    if let meaning = EventReader.withoutJSON(data, type, api, decoder) { return meaning }
+  /// The same, into a fresh `EventMeaning` of the caller's.
+  package mutating func read(
+    _ event: EventSlices, stamp: Bool, scratch: ExtractorScratch, into meaning: inout EventMeaning
+  ) {
+    let data = event.data
+    guard stamp, let mark = EventStamp(data) else {
+      read(data, event.type, nil, scratch, &meaning)
+      return
+    }
+    meaning.stampNumber = mark.number
+    meaning.stampCRC = mark.crc
+    meaning.stampTime = mark.time
+    read(data, event.type, mark.start, scratch, &meaning)
+  }
+
+  /// `mark` is where a stamp begins.
+  private mutating func read(
+    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ mark: Int?, _ scratch: ExtractorScratch,
+    _ meaning: inout EventMeaning
+  ) {
+    if decoder == .scan, memory.recall(data, type, mark, scratch.buffers, &meaning) { return }
+    if decoder == .none || data.count == 0 || data[0] != UInt8(ascii: "{") {
+      if EventReader.readWithoutJSON(data, type, api, decoder, &meaning) { return }
+    }
     if decoder == .foundation, let foreign = scratch.foreignDecoder {
-      return EventMeaning(foreign.read(data, eventType: type, api: api), api, data, type, scratch)
+      let reading = foreign.read(data, eventType: type, api: api)
+      meaning.take(reading, api, data, type, scratch.buffers)
+      return
     }
-    guard let document = scratch.document(data) else { return EventReader.undecodable(data, type, api) }
-    var collector = MeaningCollector(scratch)
-    guard Dialect.read(document, api: api, eventType: type, into: &collector) else {
-      return EventReader.undecodable(data, type, api)
+    guard let document = scratch.document(data), document.isObject(document.root) else {
+      EventReader.markUndecodable(data, type, api, &meaning)
+      return
     }
-    let meaning = collector.finished()
-    if api == .sse, !meaning.hasContent { return EventReader.plainText(data, document) }
-    if decoder == .scan, let only = collector.onlyText, document.text == data.baseAddress?.assumingMemoryBound(to: UInt8.self) {
-      let kind = meaning.flags.contains(.toolCall) ? only.kind.union(.toolCall) : only.kind
-      memory.remember(data, type, document.start(only.node), document.end(only.node), kind, mark)
+    withUnsafeMutablePointer(to: &meaning) { meaning in
+      var collector = MeaningCollector(meaning, scratch.buffers)
+      Dialect.read(document, api: api, eventType: type, into: &collector)
+      collector.finish()
+      if api == .sse, !meaning.pointee.hasContent { EventReader.takePlainText(data, document, &meaning.pointee) }
+      if decoder == .scan, let only = collector.onlyText, UnsafeRawPointer(document.text) == data.baseAddress {
+        let kind = meaning.pointee.flags.contains(.toolCall) ? only.kind.union(.toolCall) : only.kind
+        memory.remember(data, type, document.start(only.node), document.end(only.node), kind, mark)
+      }
     }
-    return meaning
   }
 }
 
@@ -65,9 +82,9 @@ struct TextPlace {
 
   mutating func remember(
     _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ start: Int, _ end: Int, _ kind: EventMeaning.Flags,
-    _ mark: EventStamp?
+    _ mark: Int?
   ) {
-    let limit = mark?.start ?? data.count
+    let limit = mark ?? data.count
     guard end < limit, limit - end < 4096, start < 4096 else { return }
     before = UInt32(start)
     after = UInt32(limit - end)
@@ -76,33 +93,31 @@ struct TextPlace {
   }
 
   func recall(
-    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ mark: EventStamp?, _ scratch: ExtractorScratch
-  ) -> EventMeaning? {
+    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ mark: Int?,
+    _ buffers: UnsafeMutablePointer<TextBuffers>, _ meaning: inout EventMeaning
+  ) -> Bool {
     let start = Int(before)
-    let limit = mark?.start ?? data.count
+    let limit = mark ?? data.count
     let end = limit - Int(after)
-    guard start > 0, end > start else { return nil }
+    guard start > 0, end > start else { return false }
     let base = data.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
-    guard base[end] == UInt8(ascii: "\""), surroundings(data, type, end, mark != nil) == hash else { return nil }
+    guard base[end] == UInt8(ascii: "\""), surroundings(data, type, end, mark != nil) == hash else { return false }
     var allASCII = true
     let count = end - start
     let plain = CStreams_string_end(base + start, count, &allASCII)
     var text = UnsafeRawBufferPointer(start: base + start, count: count)
     if plain < count {
       // A quote or a control character inside would mean another structure.
-      guard isOneString(base + start, count) else { return nil }
-      let isTool = kind.contains(.toolArguments)
-      let isReasoning = kind.contains(.reasoning)
-      text = unescaped(base + start, count, isTool ? \.arguments : isReasoning ? \.reasoning : \.content, scratch)
+      guard isOneString(base + start, count) else { return false }
+      text = unescaped(base + start, count, &buffers.pointee.content)
       allASCII = false
     }
-    if !allASCII, !CSimdjson_is_utf8(base + start, count) { return nil }
-    var meaning = EventMeaning()
+    if !allASCII, !CSimdjson_is_utf8(base + start, count) { return false }
     meaning.flags = kind
     if kind.contains(.content) { meaning.content = text }
     if kind.contains(.reasoning) { meaning.reasoning = text }
     if kind.contains(.toolArguments) { meaning.toolArguments = text }
-    return meaning
+    return true
   }
 
   private func surroundings(
@@ -127,28 +142,26 @@ struct TextPlace {
   }
 
   private func unescaped(
-    _ start: UnsafePointer<UInt8>, _ count: Int, _ buffer: ReferenceWritableKeyPath<ExtractorScratch, CStreams_Bytes>,
-    _ scratch: ExtractorScratch
+    _ start: UnsafePointer<UInt8>, _ count: Int, _ buffer: inout CStreams_Bytes
   ) -> UnsafeRawBufferPointer {
-    scratch[keyPath: buffer].count = 0
-    if Int(scratch[keyPath: buffer].capacity) < count { CStreams_reserve(&scratch[keyPath: buffer], count) }
-    let room = scratch[keyPath: buffer].bytes.unsafelyUnwrapped
+    if Int(buffer.capacity) < count { CStreams_reserve(&buffer, count) }
+    let room = buffer.bytes.unsafelyUnwrapped
     return UnsafeRawBufferPointer(start: room, count: CSimdjson_unescape(start, count, room))
   }
 }
 
 /// What can be said of an event without its JSON, and of one whose JSON cannot be read.
 enum EventReader {
-  /// The meaning of events that are no JSON by rule; nil for all others.
-  static func withoutJSON(
-    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ api: StreamAPI, _ decoder: DecoderKind
-  ) -> EventMeaning? {
-    var meaning = EventMeaning()
+  /// Reads events that are no JSON by rule; false for all others.
+  static func readWithoutJSON(
+    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ api: StreamAPI, _ decoder: DecoderKind,
+    _ meaning: inout EventMeaning
+  ) -> Bool {
     let text = trimmed(data)
-    if text.isEmpty, api != .sse || data.isEmpty { return meaning }
+    if text.isEmpty, api != .sse || data.isEmpty { return true }
     if api != .sse, isDone(text) {
       if api.endsWithDone { meaning.flags = .terminal }
-      return meaning
+      return true
     }
     if decoder == .none {
       switch api {
@@ -156,31 +169,33 @@ enum EventReader {
       case .openaiResponses where isResponsesEnd(type): meaning.flags = .terminal
       default: meaning.flags = Dialect.isError(type) && api != .sse ? .error : .content
       }
-      return meaning
+      return true
     }
-    if api == .sse, text.first != UInt8(ascii: "{") { return plainText(data, nil) }
-    return nil
+    if api == .sse, text.first != UInt8(ascii: "{") {
+      takePlainText(data, nil, &meaning)
+      return true
+    }
+    return false
   }
 
   /// JSON that cannot be read: an error that the stream names, plain text, or undecodable.
-  static func undecodable(
-    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ api: StreamAPI
-  ) -> EventMeaning {
-    if api == .sse { return plainText(data, nil) }
-    var meaning = EventMeaning()
-    meaning.flags = Dialect.isError(type) ? .error : .undecodable
-    return meaning
+  static func markUndecodable(
+    _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer, _ api: StreamAPI, _ meaning: inout EventMeaning
+  ) {
+    if api == .sse {
+      takePlainText(data, nil, &meaning)
+    } else {
+      meaning.flags.insert(Dialect.isError(type) ? .error : .undecodable)
+    }
   }
 
   /// A plain event: all of its data is its text. An object that has a `text`, an empty one, has none.
-  static func plainText(_ data: UnsafeRawBufferPointer, _ document: JSONDocument?) -> EventMeaning {
-    var meaning = EventMeaning()
-    if let document, let text = document.member(document.root, "text"), document.isString(text) { return meaning }
+  static func takePlainText(_ data: UnsafeRawBufferPointer, _ document: JSONDocument?, _ meaning: inout EventMeaning) {
+    if let document, let text = document.member(document.root, .text), document.isString(text) { return }
     if data.count > 0 {
-      meaning.flags = .content
+      meaning.flags.insert(.content)
       meaning.content = data
     }
-    return meaning
   }
 
   static func trimmed(_ data: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
@@ -203,43 +218,48 @@ enum EventReader {
 
 extension EventMeaning {
   /// From a foreign decoder's reading.
-  init(
+  mutating func take(
     _ reading: EventReading?, _ api: StreamAPI, _ data: UnsafeRawBufferPointer, _ type: UnsafeRawBufferPointer,
-    _ scratch: ExtractorScratch
+    _ buffers: UnsafeMutablePointer<TextBuffers>
   ) {
     guard let reading else {
-      self = EventReader.undecodable(data, type, api)
+      EventReader.markUndecodable(data, type, api, &self)
       return
     }
-    self.init()
-    func gather(_ pieces: [String], _ buffer: ReferenceWritableKeyPath<ExtractorScratch, CStreams_Bytes>) -> UnsafeRawBufferPointer {
-      scratch[keyPath: buffer].count = 0
-      for var piece in pieces {
-        piece.withUTF8 { CStreams_append(&scratch[keyPath: buffer], $0.baseAddress, $0.count) }
-      }
-      return UnsafeRawBufferPointer(start: scratch[keyPath: buffer].bytes, count: Int(scratch[keyPath: buffer].count))
+    func gather(_ pieces: [String], _ buffer: inout CStreams_Bytes) -> UnsafeRawBufferPointer {
+      buffer.count = 0
+      for var piece in pieces { piece.withUTF8 { CStreams_append(&buffer, $0.baseAddress, $0.count) } }
+      return UnsafeRawBufferPointer(start: buffer.bytes, count: Int(buffer.count))
     }
-    if reading.hasContent { (flags, content) = (flags.union(.content), gather(reading.contents.map(\.text), \.content)) }
+    if reading.hasContent {
+      flags.insert(.content)
+      content = gather(reading.contents.map(\.text), &buffers.pointee.content)
+    }
     if reading.hasReasoning {
-      (flags, reasoning) = (flags.union(.reasoning), gather(reading.reasonings.map(\.text), \.reasoning))
+      flags.insert(.reasoning)
+      reasoning = gather(reading.reasonings.map(\.text), &buffers.pointee.reasoning)
     }
     if reading.hasToolArguments {
-      (flags, toolArguments) = (flags.union(.toolArguments), gather(reading.tools.map(\.arguments), \.arguments))
+      flags.insert(.toolArguments)
+      toolArguments = gather(reading.tools.map(\.arguments), &buffers.pointee.arguments)
     }
     if !reading.tools.isEmpty { flags.insert(.toolCall) }
     if reading.hasRefusal { flags.insert(.refusal) }
     if reading.terminal != nil { flags.insert(.terminal) }
     if reading.error != nil { flags.insert(.error) }
     if !reading.finishes.isEmpty { flags.insert(.finish) }
-    if let reported = reading.usage { (flags, usage) = (flags.union(.usage), reported) }
+    if let reported = reading.usage {
+      flags.insert(.usage)
+      usage = reported
+    }
     if var name = reading.model {
       flags.insert(.model)
       name.withUTF8 { bytes in
-        scratch.repaired.count = 0
-        CStreams_append(&scratch.repaired, bytes.baseAddress, bytes.count)
+        buffers.pointee.repaired.count = 0
+        CStreams_append(&buffers.pointee.repaired, bytes.baseAddress, bytes.count)
       }
-      model = UnsafeRawBufferPointer(start: scratch.repaired.bytes, count: Int(scratch.repaired.count))
+      model = UnsafeRawBufferPointer(start: buffers.pointee.repaired.bytes, count: Int(buffers.pointee.repaired.count))
     }
-    if api == .sse, !hasContent, reading.contents.isEmpty, data.count > 0 { (flags, content) = (.content, data) }
+    if api == .sse, reading.contents.isEmpty { EventReader.takePlainText(data, nil, &self) }
   }
 }

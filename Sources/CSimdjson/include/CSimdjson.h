@@ -13,22 +13,28 @@
 extern "C" {
 #endif
 
-/// A value, or a key, which stands before its value. Nodes are in the order of the text.
+/// A value, with its key where it is a member. Nodes are in the order of the text.
 typedef struct {
   /// A string's content without its quotes; the whole text of any other value.
   uint32_t start, end;
   /// Index of the node after this one and all that it contains.
   uint32_t next;
+  /// The key's content without its quotes; both 0 for an element.
+  uint32_t key_start, key_end;
   /// '{', '[', '"', '0' for a number, 't', 'f', 'n'.
   uint8_t kind;
+  /// Which of the reader's known keys the key is, from 1; 0 for another or none.
+  uint8_t key;
   /// Whether a string has a backslash.
   bool escaped;
+  bool key_escaped;
 } CSimdjson_Node;
 
 typedef struct CSimdjson_Reader CSimdjson_Reader;
 
-/// One reader a thread; its memory grows with the largest text and is given back after it.
-CSimdjson_Reader *CSimdjson_create(void);
+/// One reader a thread; its memory grows with the largest text and is given back after it. `names` are the keys that it knows, at most
+/// 200, each followed by a NUL, all different.
+CSimdjson_Reader *CSimdjson_create(const char *names, size_t count);
 void CSimdjson_destroy(CSimdjson_Reader *reader);
 
 enum {

@@ -22,13 +22,13 @@ void CStreams_reserve(CStreams_Bytes *buffer, size_t more);
 /// Gives the memory back.
 void CStreams_release(CStreams_Bytes *buffer);
 
-static inline void CStreams_append(CStreams_Bytes *buffer, const void *bytes, size_t count) {
+static inline __attribute__((always_inline)) void CStreams_append(CStreams_Bytes *buffer, const void *bytes, size_t count) {
   if (buffer->capacity - buffer->count < count) CStreams_reserve(buffer, count);
   if (count) memcpy(buffer->bytes + buffer->count, bytes, count);
   buffer->count += (uint32_t)count;
 }
 
-static inline void CStreams_append_byte(CStreams_Bytes *buffer, uint8_t byte) {
+static inline __attribute__((always_inline)) void CStreams_append_byte(CStreams_Bytes *buffer, uint8_t byte) {
   if (buffer->capacity == buffer->count) CStreams_reserve(buffer, 1);
   buffer->bytes[buffer->count++] = byte;
 }
@@ -64,6 +64,9 @@ typedef struct {
 /// from > 0. `positions` has room for CSTREAMS_POSITIONS; the scan stops early when it may not hold a further block's.
 /// `count` is at most UINT32_MAX.
 CStreams_Scan CStreams_line_ends(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions);
+
+/// Borrows the thread's scratch and scans into it: the start of every read, in one call.
+CStreams_Scratch *CStreams_begin(const uint8_t *bytes, size_t from, size_t count, CStreams_Scan *scan);
 
 /// The instructions that a scan can use.
 typedef enum {

@@ -55,8 +55,8 @@ extension FactCollector {
     switch document.kind(node) {
     case UInt8(ascii: "{"):
       error(
-        message: document.member(node, "message") ?? document.member(node, "detail"), type: document.member(node, "type"),
-        code: document.member(node, "code"), in: document)
+        message: document.member(node, .message) ?? document.member(node, .detail), type: document.member(node, .type),
+        code: document.member(node, .code), in: document)
     case UInt8(ascii: "\""):
       if document.isEmptyString(node) { return false }
       error(message: node, type: nil, code: nil, in: document)
@@ -69,11 +69,11 @@ extension FactCollector {
   /// An object that is an error itself, without an `error` member: vLLM and Mistral send `{"object":"error","message":…}`, gateways
   /// `{"message":…,"code":…}` or `{"detail":…}`.
   mutating func bareErrorIfAny(_ root: JSONDocument.Node, isSure: Bool, in document: JSONDocument) {
-    let message = document.member(root, "message") ?? document.member(root, "detail")
-    let type = document.member(root, "type")
-    let code = document.member(root, "code")
+    let message = document.member(root, .message) ?? document.member(root, .detail)
+    let type = document.member(root, .type)
+    let code = document.member(root, .code)
     let isOne =
-      isSure || document.member(root, "object").map { document.isString($0, "error") } ?? false
+      isSure || document.member(root, .object).map { document.isString($0, "error") } ?? false
       || message.map { document.isString($0) } ?? false
     if isOne { error(message: message, type: type, code: code, in: document) }
   }
@@ -81,11 +81,11 @@ extension FactCollector {
 
 extension JSONDocument {
   /// Members of a usage object as numbers.
-  func count(_ object: Node, _ name: StaticString) -> Int {
+  func count(_ object: Node, _ name: JSONKey) -> Int {
     member(object, name).flatMap { integer($0) } ?? -1
   }
 
-  func count(_ object: Node, _ outer: StaticString, _ name: StaticString) -> Int {
+  func count(_ object: Node, _ outer: JSONKey, _ name: JSONKey) -> Int {
     member(object, outer).map { count($0, name) } ?? -1
   }
 }

@@ -10,10 +10,13 @@ enum OpenAIDialect {
     var error: JSONDocument.Node?
     var model: JSONDocument.Node?
     for (key, value) in document.members(document.root) {
-      if key == "choices" { choices = value }
-      if key == "usage" { usage = value }
-      if key == "error" { error = value }
-      if key == "model" { model = value }
+      switch key {
+      case .choices: choices = value
+      case .usage: usage = value
+      case .error: error = value
+      case .model: model = value
+      default: break
+      }
     }
     facts.modelIfAny(model, in: document)
     if !facts.errorIfAny(error, in: document), choices == nil || errorEvent {
@@ -36,11 +39,14 @@ enum OpenAIDialect {
     var text: JSONDocument.Node?
     var error: JSONDocument.Node?
     for (key, value) in document.members(choice) {
-      if key == "index" { index = document.integer(value) ?? position }
-      if key == "delta" { delta = value }
-      if key == "finish_reason" { finish = value }
-      if key == "text" { text = value }
-      if key == "error" { error = value }
+      switch key {
+      case .index: index = document.integer(value) ?? position
+      case .delta: delta = value
+      case .finish_reason: finish = value
+      case .text: text = value
+      case .error: error = value
+      default: break
+      }
     }
     facts.choice(index)
     if isChat {
@@ -62,12 +68,15 @@ enum OpenAIDialect {
     var tools: JSONDocument.Node?
     var function: JSONDocument.Node?
     for (key, value) in document.members(delta) {
-      if key == "content" { content = value }
-      if key == "reasoning_content" { reasoningContent = value }
-      if key == "reasoning" { reasoning = value }
-      if key == "refusal" { refusal = value }
-      if key == "tool_calls" { tools = value }
-      if key == "function_call" { function = value }
+      switch key {
+      case .content: content = value
+      case .reasoning_content: reasoningContent = value
+      case .reasoning: reasoning = value
+      case .refusal: refusal = value
+      case .tool_calls: tools = value
+      case .function_call: function = value
+      default: break
+      }
     }
     // Gateways send one text under both names.
     if let reasoningContent, document.isString(reasoningContent), !document.isEmptyString(reasoningContent) {
@@ -84,24 +93,24 @@ enum OpenAIDialect {
     facts.textIfAny(.refusal, choice: choice, refusal, in: document)
     if let tools {
       for (position, call) in document.elements(tools).enumerated() {
-        let function = document.member(call, "function")
+        let function = document.member(call, .function)
         facts.tool(
-          choice: choice, index: document.member(call, "index").flatMap { document.integer($0) } ?? position,
-          id: document.member(call, "id"), name: function.flatMap { document.member($0, "name") },
+          choice: choice, index: document.member(call, .index).flatMap { document.integer($0) } ?? position,
+          id: document.member(call, .id), name: function.flatMap { document.member($0, .name) },
           arguments: arguments(function, document), in: document)
       }
     }
     if let function, document.isObject(function) {
       // The form before tools: one call, without an id.
       facts.tool(
-        choice: choice, index: 0, id: nil, name: document.member(function, "name"),
+        choice: choice, index: 0, id: nil, name: document.member(function, .name),
         arguments: arguments(function, document), in: document)
     }
   }
 
   /// Arguments are text in pieces; some servers send the object itself.
   private static func arguments(_ function: JSONDocument.Node?, _ document: JSONDocument) -> ToolArguments {
-    guard let node = function.flatMap({ document.member($0, "arguments") }) else { return .none }
+    guard let node = function.flatMap({ document.member($0, .arguments) }) else { return .none }
     if document.isString(node) { return .text(node) }
     return document.isObject(node) ? .value(node) : .none
   }
@@ -109,24 +118,27 @@ enum OpenAIDialect {
   private static func read<Facts: FactCollector>(
     part: JSONDocument.Node, choice: Int, _ document: JSONDocument, _ facts: inout Facts
   ) {
-    facts.textIfAny(.content, choice: choice, document.member(part, "text"), in: document)
-    guard let thinking = document.member(part, "thinking") else { return }
+    facts.textIfAny(.content, choice: choice, document.member(part, .text), in: document)
+    guard let thinking = document.member(part, .thinking) else { return }
     facts.textIfAny(.reasoning, choice: choice, thinking, in: document)
     for inner in document.elements(thinking) {
-      facts.textIfAny(.reasoning, choice: choice, document.member(inner, "text"), in: document)
+      facts.textIfAny(.reasoning, choice: choice, document.member(inner, .text), in: document)
     }
   }
 
   private static func usage(_ node: JSONDocument.Node, _ document: JSONDocument) -> TokenUsage {
     var usage = TokenUsage()
     for (key, value) in document.members(node) {
-      if key == "prompt_tokens" { usage.input = document.integer(value) ?? -1 }
-      if key == "completion_tokens" { usage.output = document.integer(value) ?? -1 }
-      if key == "total_tokens" { usage.total = document.integer(value) ?? -1 }
-      if key == "completion_tokens_details" { usage.reasoning = document.count(value, "reasoning_tokens") }
-      if key == "prompt_tokens_details" { usage.cached = document.count(value, "cached_tokens") }
+      switch key {
+      case .prompt_tokens: usage.input = document.integer(value) ?? -1
+      case .completion_tokens: usage.output = document.integer(value) ?? -1
+      case .total_tokens: usage.total = document.integer(value) ?? -1
+      case .completion_tokens_details: usage.reasoning = document.count(value, .reasoning_tokens)
+      case .prompt_tokens_details: usage.cached = document.count(value, .cached_tokens)
+      default: break
+      }
     }
-    if usage.cached < 0 { usage.cached = document.count(node, "prompt_cache_hit_tokens") }
+    if usage.cached < 0 { usage.cached = document.count(node, .prompt_cache_hit_tokens) }
     return usage
   }
 }

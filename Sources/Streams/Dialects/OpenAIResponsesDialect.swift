@@ -3,16 +3,19 @@
 
 enum OpenAIResponsesDialect {
   static func read<Facts: FactCollector>(
-    _ document: JSONDocument, type: EventTypeName, errorEvent: Bool, into facts: inout Facts
+    _ document: JSONDocument, type: JSONWord, errorEvent: Bool, into facts: inout Facts
   ) {
     let root = document.root
     var delta: JSONDocument.Node?
     var response: JSONDocument.Node?
     var output: JSONDocument.Node?
     for (key, value) in document.members(root) {
-      if key == "delta" { delta = value }
-      if key == "response" { response = value }
-      if key == "output_index" { output = value }
+      switch key {
+      case .delta: delta = value
+      case .response: response = value
+      case .output_index: output = value
+      default: break
+      }
     }
     let outputIndex = output.flatMap { document.integer($0) } ?? 0
     if type == "response.output_text.delta" {
@@ -28,17 +31,17 @@ enum OpenAIResponsesDialect {
         facts.tool(choice: 0, index: outputIndex, id: nil, name: nil, arguments: .text(delta), in: document)
       }
     } else if type == "response.output_item.added" {
-      if let item = document.member(root, "item"), isToolCall(item, document) {
-        let arguments = document.member(item, "arguments") ?? document.member(item, "input")
+      if let item = document.member(root, .item), isToolCall(item, document) {
+        let arguments = document.member(item, .arguments) ?? document.member(item, .input)
         facts.tool(
-          choice: 0, index: outputIndex, id: document.member(item, "call_id") ?? document.member(item, "id"),
-          name: document.member(item, "name"),
+          choice: 0, index: outputIndex, id: document.member(item, .call_id) ?? document.member(item, .id),
+          name: document.member(item, .name),
           arguments: arguments.map { document.isString($0) ? .text($0) : .none } ?? .none, in: document)
       }
     } else if let marker = terminal(type) {
       facts.terminal(marker)
-    } else if type == "error" || errorEvent || document.member(root, "error").map({ !document.isNull($0) }) ?? false {
-      if !facts.errorIfAny(document.member(root, "error"), in: document) {
+    } else if type == "error" || errorEvent || document.member(root, .error).map({ !document.isNull($0) }) ?? false {
+      if !facts.errorIfAny(document.member(root, .error), in: document) {
         facts.bareErrorIfAny(root, isSure: true, in: document)
       }
     }
@@ -48,20 +51,20 @@ enum OpenAIResponsesDialect {
   private static func read<Facts: FactCollector>(
     response: JSONDocument.Node, isTerminal: Bool, _ document: JSONDocument, _ facts: inout Facts
   ) {
-    facts.modelIfAny(document.member(response, "model"), in: document)
-    facts.errorIfAny(document.member(response, "error"), in: document)
-    if isTerminal { facts.finishIfAny(choice: 0, document.member(response, "status"), in: document) }
-    guard let usage = document.member(response, "usage"), document.isObject(usage) else { return }
+    facts.modelIfAny(document.member(response, .model), in: document)
+    facts.errorIfAny(document.member(response, .error), in: document)
+    if isTerminal { facts.finishIfAny(choice: 0, document.member(response, .status), in: document) }
+    guard let usage = document.member(response, .usage), document.isObject(usage) else { return }
     facts.usage(
       TokenUsage(
-        input: document.count(usage, "input_tokens"), output: document.count(usage, "output_tokens"),
-        total: document.count(usage, "total_tokens"),
-        reasoning: document.count(usage, "output_tokens_details", "reasoning_tokens"),
-        cached: document.count(usage, "input_tokens_details", "cached_tokens")),
+        input: document.count(usage, .input_tokens), output: document.count(usage, .output_tokens),
+        total: document.count(usage, .total_tokens),
+        reasoning: document.count(usage, .output_tokens_details, .reasoning_tokens),
+        cached: document.count(usage, .input_tokens_details, .cached_tokens)),
       isPartial: false)
   }
 
-  private static func terminal(_ type: EventTypeName) -> StaticString? {
+  private static func terminal(_ type: JSONWord) -> StaticString? {
     if type == "response.completed" { return "response.completed" }
     if type == "response.incomplete" { return "response.incomplete" }
     if type == "response.failed" { return "response.failed" }
@@ -69,7 +72,7 @@ enum OpenAIResponsesDialect {
   }
 
   private static func isToolCall(_ item: JSONDocument.Node, _ document: JSONDocument) -> Bool {
-    guard let type = document.member(item, "type") else { return false }
+    guard let type = document.member(item, .type) else { return false }
     return document.isString(type, "function_call") || document.isString(type, "custom_tool_call")
       || document.isString(type, "mcp_call")
   }
