@@ -24,13 +24,16 @@ package enum BoundedFile {
   /// Reads a whole file of at most `limit` bytes.
   package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
     var bytes: [UInt8] = []
-    try chunks(of: path, limit: limit) { bytes.append(contentsOf: $0) }
+    try chunks(of: path, limit: limit) {
+      bytes.append(contentsOf: $0)
+      return true
+    }
     return bytes
   }
 
-  /// Hands out a file's bytes in order, in pieces of at most 64 KiB.
+  /// Hands out a file's bytes in order, in pieces of at most 64 KiB, until `take` returns false.
   package static func chunks(
-    of path: String, limit: Int, _ take: (UnsafeRawBufferPointer) -> Void
+    of path: String, limit: Int, _ take: (UnsafeRawBufferPointer) -> Bool
   ) throws(Failure) {
     let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 { throw failure(errno) }
@@ -54,7 +57,23 @@ package enum BoundedFile {
       }
       total += count
       if total > limit { throw .tooLarge }
-      take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      if !take(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { return }
+    }
+  }
+
+  static var currentFolder: String { FileManager.default.currentDirectoryPath }
+
+  /// Why a file cannot be read; nil when it can.
+  package static func check(_ path: String) -> Failure? {
+    do throws(Failure) {
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+      if descriptor < 0 { throw failure(errno) }
+      defer { close(descriptor) }
+      var status = stat()
+      if fstat(descriptor, &status) != 0 { throw failure(errno) }
+      return status.st_mode & S_IFMT == S_IFDIR ? .folder : nil
+    } catch {
+      return error
     }
   }
 

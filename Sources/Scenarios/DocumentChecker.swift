@@ -19,8 +19,17 @@ struct DocumentChecker {
     check(value, as: .object(shape), at: "") ?? .object([:])
   }
 
-  private mutating func refuse(_ path: String, _ found: String, _ expected: String, _ suggestion: String = "") -> JSONValue? {
-    problems.append(ScenarioProblem(path, found, expected: expected, suggestion: suggestion))
+  /// More problems than anyone reads are not collected.
+  private static let mostProblems = 1_000
+
+  private mutating func refuse(
+    _ path: String, _ found: String, _ expected: String, _ suggestion: String = "", isRule: Bool = false
+  ) -> JSONValue? {
+    if problems.count < Self.mostProblems {
+      var problem = ScenarioProblem(path, found, expected: expected, suggestion: suggestion)
+      problem.isRule = isRule
+      problems.append(problem)
+    }
     return nil
   }
 
@@ -113,12 +122,15 @@ struct DocumentChecker {
       }
     case .duration(let positive):
       guard let duration = Units.duration(used), !positive || duration > .zero else {
-        return refuse(path, "\(shown) is not a duration", kind.expectation, Self.unitHint(used, Units.durations.map(\.unit), "ms"))
+        return refuse(
+          path, "\(shown) is not a duration", kind.expectation, Self.unitHint(used, Units.durations.map(\.unit), "ms"),
+          isRule: Units.isTooLongDuration(used))
       }
     case .size(let range):
-      guard let size = Units.size(used), range.contains(size) else {
-        return refuse(path, "\(shown) is not a size in range", kind.expectation, Self.unitHint(used, Units.sizes.map(\.unit), "KiB"))
+      guard let size = Units.size(used) else {
+        return refuse(path, "\(shown) is not a size", kind.expectation, Self.unitHint(used, Units.sizes.map(\.unit), "KiB"))
       }
+      if !range.contains(size) { return refuse(path, "\(shown) is out of range", kind.expectation, isRule: true) }
     case .rate(let positive):
       guard let rate = Units.rate(used), rate.isFinite, !positive || rate > 0 else {
         return refuse(path, "\(shown) is not a rate", kind.expectation, Self.unitHint(used, Units.rates.map(\.unit), "/s"))
@@ -152,6 +164,7 @@ struct DocumentChecker {
   }
 
   private mutating func unknown(_ key: String, _ known: [String], at path: String) -> JSONValue? {
+    if problems.count >= Self.mostProblems { return nil }
     let near = NearestWord.find(key, among: known)
     return refuse(
       path.appending(key: String(key.prefix(100))), "an unknown key",
@@ -169,7 +182,8 @@ struct DocumentChecker {
       let applies = self.applies(field, in: object, shape, at: path)
       guard let value = object[field.name] else {
         if field.isRequired, applies == .yes { _ = refuse(place, "is missing", field.kind.expectation, "\(field.doc)") }
-        if let standard = field.standard, applies == .yes, field.unless.map({ object[$0] == nil }) ?? true {
+        let isReplaced = field.unless.map { object[$0] != nil || varied.contains(path.appending(key: $0)) } ?? false
+        if let standard = field.standard, applies == .yes, !isReplaced {
           result[field.name] = check(standard, as: field.kind, at: place)
         }
         continue

@@ -39,6 +39,9 @@ enum FileText {
     for index in failure.problems.indices where failure.problems[index].file == file {
       failure.problems[index].line = lines.line(of: failure.problems[index].keyPath)
     }
+    failure.problems = failure.problems.enumerated().sorted {
+      ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset)
+    }.map(\.element)
     return failure
   }
 

@@ -13,7 +13,8 @@ enum MockDefinition {
         "Tokens (LLM APIs) or events (sse) of one stream; a request's max_tokens bounds it"),
       .key("first_token", ScenarioDefinition.varyingTime, "200ms", "Request received to first token due"),
       .key("interval", ScenarioDefinition.varyingTime, "20ms", "Between two token events; 0s is as fast as the connection takes them"),
-      .key("faults", .list(.object(fault), 0...1_000), .array([]), "What goes wrong, and where"),
+      .key("faults", .list(.object(fault), 0...1_000), .array([]), "What goes wrong, and where",
+        example: .array([.object(["kind": "fin", "at": .object(["event": 20])])])),
       .key("processes", .integer(1...64), 1, "Mock processes that share the port"),
       .key("stamp", .boolean, true, "Whether each event carries its send time"),
       .key("token_size", ScenarioDefinition.varying("size", .integer(1...1_048_576), .number(0...1_048_576, above: true)), 5,
@@ -24,7 +25,7 @@ enum MockDefinition {
       .key("reasoning_tokens", .integer(0...1_000_000), 0, "Reasoning tokens before the visible ones"),
       .key("tool_call", .boolean, false, "Whether the answer is a tool call in place of text"),
       .key("replay_buffer", .integer(0...10_000_000), nil, "Past events that /events can replay; default: all"),
-      .key("replay", .text(1...4_096), nil, "A recording by ssebench record, served in place of made-up streams"),
+      .key("replay", .text(1...4_096), nil, "A recording by ssebench record, served in place of made-up streams", example: "recording.jsonl"),
       .key("addresses", .integer(1...64), 1, "Loopback addresses to listen on, so that one destination's ports do not run out"),
     ])
 

@@ -19,7 +19,7 @@ extension ScenarioBuilder {
     mock.reasoningTokens = place["reasoning_tokens"].int ?? 0
     mock.toolCall = place["tool_call"].bool ?? false
     mock.replayBuffer = place["replay_buffer"].int
-    mock.replay = place["replay"].string
+    mock.replay = file(place["replay"])
     mock.addresses = place["addresses"].int ?? 1
     return mock
   }

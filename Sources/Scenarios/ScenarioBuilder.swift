@@ -51,9 +51,9 @@ struct ScenarioBuilder {
     endpoint.api = place["api"].word() ?? endpoint.mock?.api ?? .sse
     endpoint.headers = place["headers"].pairs.compactMap { pair in pair.value.string.map { (pair.key, $0) } }
     endpoint.http = place["http"].word() ?? .auto
-    endpoint.tls.ca = place["tls"]["ca"].string
-    endpoint.tls.cert = place["tls"]["cert"].string
-    endpoint.tls.key = place["tls"]["key"].string
+    endpoint.tls.ca = file(place["tls"]["ca"])
+    endpoint.tls.cert = file(place["tls"]["cert"])
+    endpoint.tls.key = file(place["tls"]["key"])
     endpoint.tls.insecure = place["tls"]["insecure"].bool ?? false
     endpoint.resolve = place["resolve"].list.compactMap(\.string)
     endpoint.proxy = place["proxy"].string
@@ -169,12 +169,20 @@ struct ScenarioBuilder {
     if sequence.string == "id" { return Verify(sequence: .id, first: first, expected: expected) }
     if let path = sequence["json"].string { return Verify(sequence: .json(path), first: first, expected: expected) }
     guard let pattern = sequence["regex"].string else { return nil }
-    // One group: the type of the output has the whole match and that.
-    if (try? Regex(pattern, as: (Substring, Substring).self)) == nil {
+    if !Self.hasOneGroup(pattern) {
       refuse(sequence["regex"], "is not a regular expression with one group", #"an expression such as "seq=(\\d+)""#)
       return nil
     }
     return Verify(sequence: .regex(pattern), first: first, expected: expected)
+  }
+
+  /// Whether a pattern is a regular expression with exactly one group that captures.
+  private static func hasOneGroup(_ pattern: String) -> Bool {
+    // With an empty alternative it matches the empty text, and the match says how many groups there are.
+    guard (try? Regex(pattern)) != nil, let regex = try? Regex("(?:\(pattern))|"),
+      let match = try? regex.prefixMatch(in: "")
+    else { return false }
+    return match.output.count == 2
   }
 
   private mutating func wukongim(_ place: Reading) -> WuKongIMLoad {
@@ -226,7 +234,18 @@ struct ScenarioBuilder {
     }
   }
 
+  /// A file that the run will read: its absolute path. It must be there.
+  mutating func file(_ place: Reading) -> String? {
+    guard let name = place.string else { return nil }
+    let path = absolute(name)
+    if let failure = BoundedFile.check(path) {
+      refuse(place, "\"\(place.value?.asString ?? "")\": \(failure.message)", "a readable file")
+    }
+    return path
+  }
+
   private func absolute(_ file: String) -> String {
-    file.hasPrefix("/") || folder.isEmpty ? file : "\(folder)/\(file)"
+    if file.hasPrefix("/") { return file }
+    return folder.hasPrefix("/") ? "\(folder)/\(file)" : BoundedFile.currentFolder + (folder.isEmpty ? "/\(file)" : "/\(folder)/\(file)")
   }
 }

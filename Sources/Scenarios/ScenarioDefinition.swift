@@ -24,11 +24,14 @@ enum ScenarioDefinition {
       .key("slo", .object(slo), .object([:]), "Limits on one session, in milliseconds; goodput counts the sessions that meet all"),
       .key("gates", .list(.either([.text(1...1_000), .object(gate)]), 0...1_000), .array([]),
         "Limits on the run's figures; the exit code is 1 when one does not hold", example: .array(["errors_ratio <= 0.001"])),
-      .key("budget", .object(budget), .object([:]), "What the run may cost; it stops before it would pass one"),
+      .key("budget", .object(budget), .object([:]), "What the run may cost; it stops before it would pass one",
+        example: .object(["requests": 1_000, "output_tokens": 200_000])),
       .key("until", until, nil, "How a plain sse session ends; without it by a 204, or, without reconnects, at a clean end of the body",
         example: .object(["events": 100])),
-      .key("verify", .object(verify), nil, "Where a foreign server puts the number of an event, so that loss and order can be judged"),
-      .key("wukongim", .object(wukongim), nil, "A WuKongIM run, in place of load; a session is one reader"),
+      .key("verify", .object(verify), nil, "Where a foreign server puts the number of an event, so that loss and order can be judged",
+        example: .object(["sequence": .object(["json": "n"])])),
+      .key("wukongim", .object(wukongim), nil, "A WuKongIM run, in place of load; a session is one reader",
+        example: .object(["channels": 10, "readers": 100, "producers": 10, "replies": 10, "deltas": 100])),
     ],
     exclusive: [("load", "wukongim")])
 
@@ -76,7 +79,8 @@ enum ScenarioDefinition {
       .key("fidelity", .word(Fidelity.allCases.map(\.rawValue)), "strict", "Faithful: the stacks and modes that stand for a library keep its faults"),
       .key("parser", .word(Parser.allCases.map(\.rawValue)), "whatwg", "How bytes become events"),
       .key("parser_variant", .word(["pr49"]), nil, "With the eventsource modes: pr49 is the library's later buffer fix; default release 0.1.7", example: "pr49"),
-      .key("custom", .object(custom), nil, "The record format of the parser custom"),
+      .key("custom", .object(custom), nil, "The record format of the parser custom",
+        example: .object(["record": "\n", "field": "|", "fields": .array(["event", "id", "data"])])),
       .key("decoder", .word(Decoder.allCases.map(\.rawValue)), "simdjson", "How an event's JSON becomes tokens; with none, tokens and TTFT are not known"),
       .key("consumer", .either([
         .word(["discard", "accumulate", "accumulate-string", "coalesce"]),

@@ -14,6 +14,9 @@ package struct ScenarioProblem: Error, Equatable, Sendable, CustomStringConverti
   package var expected: String
   /// A sentence with what to do; may be empty.
   package var suggestion: String
+  /// Whether it shows only when keys are read together, from a unit's range, or from the environment or a file: what
+  /// the JSON Schema cannot say.
+  package var isRule = true
 
   package init(
     file: String = "", _ keyPath: String, _ found: String, expected: String = "", suggestion: String = ""
@@ -50,7 +53,7 @@ package struct ScenarioFailure: Error, Sendable, CustomStringConvertible {
   }
 
   package var kind: Kind
-  /// All of them, in the order of the definition; never empty.
+  /// All of them, in the order of the file, at most some thousand; never empty.
   package var problems: [ScenarioProblem]
 
   package init(_ kind: Kind, _ problems: [ScenarioProblem]) {

@@ -112,6 +112,9 @@ struct ScenarioSource: Sendable {
   }
 
   private static func unknownKey(_ keyPath: String, in shape: Shape) -> ScenarioProblem? {
+    if keyPath.utf8.count > 1_000 || keyPath.keys.count > JSONReader.maximumDepth {
+      return ScenarioProblem(String(keyPath.prefix(60)), "is too long a key path", expected: "at most \(JSONReader.maximumDepth) keys")
+    }
     guard case .failure(let unknown) = Kind.object(shape).kind(at: keyPath.keys) else { return nil }
     let near = NearestWord.find(unknown.key, among: unknown.known)
     return ScenarioProblem(
@@ -212,7 +215,10 @@ struct ScenarioSource: Sendable {
     let scenario = builder.scenario(complete)
     let checks = ScenarioChecks(scenario, document: raw)
     for var problem in checker.problems + builder.problems + checks.problems {
-      if let label { problem.suggestion += (problem.suggestion.isEmpty ? "" : ". ") + label }
+      if let label {
+        problem.suggestion += (problem.suggestion.isEmpty ? "" : ". ") + label
+        problem.isRule = true
+      }
       add(problem, to: &problems)
     }
     return scenario

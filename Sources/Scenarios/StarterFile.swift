@@ -27,7 +27,7 @@ package enum StarterFile {
   }
 
   private static func write(_ shape: Shape, path: String, indent: String, to text: inout String) {
-    for field in shape.fields {
+    for field in shape.fields where field.name != "$schema" || path.isEmpty {
       let place = path.appending(key: field.name)
       if inForce.contains(place), case .object(let inner) = field.kind {
         text += "\n\(indent)// \(field.doc).\n\(indent)\"\(field.name)\": {\n"

@@ -97,7 +97,6 @@ final class TraceFiles {
     var tooLong = false
     do throws(BoundedFile.Failure) {
       try BoundedFile.chunks(of: path, limit: limit) { chunk in
-        if isOver || tooLong { return }
         var start = 0
         for end in 0..<chunk.count where chunk[end] == 0x0A {
           number += 1
@@ -106,11 +105,12 @@ final class TraceFiles {
           start = end + 1
           if !take(number, line) {
             isOver = true
-            return
+            return false
           }
         }
         rest += chunk[start...]
-        if rest.count > Self.longestLine { tooLong = true }
+        tooLong = rest.count > Self.longestLine
+        return !tooLong
       }
     } catch {
       throw TraceProblem(found: error.message, expected: "a readable file of at most \(Units.sizeText(limit))")

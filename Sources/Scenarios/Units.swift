@@ -24,12 +24,17 @@ package enum Units {
     return value <= 365 * 86_400e9 ? Nanoseconds(Int64(value.rounded())) : nil
   }
 
-  /// "16KiB", "512B", in bytes; nil for anything else, and for more than 1 TiB.
+  /// Whether a text is a duration but for its length.
+  static func isTooLongDuration(_ text: String) -> Bool {
+    split(text).map { _, unit in durations.contains { $0.unit == unit } } == true && duration(text) == nil
+  }
+
+  /// "16KiB", "512B", in bytes, 1 TiB at most; nil for anything else.
   package static func size(_ text: String) -> Int? {
     guard let (number, unit) = split(text), let factor = sizes.first(where: { $0.unit == unit })?.bytes
     else { return nil }
     let value = number * factor
-    return value <= 0x1p40 ? Int(value.rounded()) : nil
+    return Int(min(value, 0x1p40).rounded())
   }
 
   /// "20/s", "90/min", in events per second; nil for anything else.
