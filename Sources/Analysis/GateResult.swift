@@ -22,7 +22,7 @@ package struct GateResult: Sendable, Equatable {
   /// One sentence for a person.
   package var sentence: String {
     let place = variant.map { " (variant \($0))" } ?? ""
-    let seen = observed.map { JSONValue.numberText(($0 * 1e6).rounded() / 1e6) } ?? "no value"
+    let seen = observed.map { Number.text($0) } ?? "no value"
     switch held {
     case true?: return "Gate `\(expression)`\(place) held: observed \(seen)."
     case nil: return "Gate `\(expression)`\(place) needs a baseline and was not judged."

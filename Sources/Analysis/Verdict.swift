@@ -71,7 +71,10 @@ package struct Judgement: Sendable, Equatable {
       let whole = "\(completed) of \(started) started sessions completed"
       let waiting = gates.filter { $0.held == nil }.count
       reasons = [judged == 0 ? whole + "." : "\(whole), and \(judged == 1 ? "the gate" : "each of \(judged) gates") held."]
-      if waiting > 0 { reasons.append("\(waiting) more need a baseline: judge them with `ssebench gate RUN --baseline RUN`.") }
+      if waiting > 0 {
+        reasons.append(
+          "\(waiting) \(waiting == 1 ? "gate waits" : "gates wait") for a baseline: `ssebench gate RUN --baseline RUN`.")
+      }
     }
   }
 }

@@ -184,17 +184,22 @@ package enum Warnings {
       guard !short.isEmpty else { continue }
       let fewest = short.map { variant.total[$0].count }.min() ?? 0
       let most = short.map { variant.total[$0].count }.max() ?? 0
+      // Keys of the same figure from both starts count once; three stand for all.
       var names: [String] = []
-      for metric in short {
-        let name = metric.section == .fromScheduled ? "from_scheduled.\(metric.key)" : metric.key
-        if !names.contains(name) { names.append(name) }
-      }
+      for metric in short where !names.contains(metric.key) { names.append(metric.key) }
+      names.sort { Self.prominence($0) < Self.prominence($1) }
+      let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
       let samples = fewest == most ? "\(fewest)" : "\(fewest) to \(most)"
       add(
         "sample_too_small",
-        "\(percentile.name) needs \(percentile.minimumSamples) samples; \(names.joined(separator: ", ")) \(names.count == 1 ? "has" : "have") \(samples).",
+        "\(percentile.name) needs \(percentile.minimumSamples) samples; \(listed) \(names.count == 1 ? "has" : "have") \(samples).",
         "Run at least \(percentile.minimumSamples) sessions, or leave \(percentile.name) out of your conclusions.")
     }
+  }
+
+  /// What people look at first stands first.
+  private static func prominence(_ key: String) -> Int {
+    ["ttft_ms", "itl_ms", "e2e_ms", "tpot_ms", "first_event_ms", "event_gap_ms"].firstIndex(of: key) ?? 99
   }
 
   private static func milliseconds(_ nanoseconds: Double) -> String { decimal(nanoseconds / 1e6) }

@@ -69,6 +69,14 @@ struct MarkdownPage {
     return out
   }
 
+  /// A sentence of ours that may hold foreign text: escaped, but what stands between back-quotes stays code.
+  static func sentence(_ text: String) -> String {
+    let parts = text.split(separator: "`", omittingEmptySubsequences: false)
+    guard parts.count % 2 == 1 else { return escaped(text) }
+    return parts.enumerated().map { $0.offset % 2 == 1 ? "`\(code(String($0.element)))`" : escaped(String($0.element)) }
+      .joined()
+  }
+
   /// An underscore between two letters or digits is no markup (CommonMark, rule for `_`): keys stay readable.
   private static func isInsideWord(_ text: String.UnicodeScalarView, _ index: String.UnicodeScalarIndex) -> Bool {
     let after = text.index(after: index)

@@ -10,7 +10,7 @@ package enum MarkdownReport {
     var page = MarkdownPage()
     let run = summary.tree["run"] ?? .null
     page.heading(1, run["name"]?.asString ?? "run")
-    page.paragraph("**\(summary.verdict.title).** " + summary.reasons.map(MarkdownPage.escaped).joined(separator: " "))
+    page.paragraph("**\(summary.verdict.title).** " + summary.reasons.map(MarkdownPage.sentence).joined(separator: " "))
     five(summary, &page)
     warnings(summary, &page)
     gates(summary, &page)
@@ -33,6 +33,7 @@ package enum MarkdownReport {
   }
 
   private static func five(_ summary: Summary, _ page: inout MarkdownPage) {
+    guard summary.variants.count <= 3 else { return }
     for variant in summary.variants {
       if summary.variants.count > 1 { page.paragraph("**\(MarkdownPage.escaped(variant["name"]?.asString ?? ""))**") }
       page.table(
@@ -45,8 +46,9 @@ package enum MarkdownReport {
     guard !summary.warnings.isEmpty else { return }
     page.heading(2, "Warnings")
     page.list(
-      summary.warnings.map {
-        "`\(MarkdownPage.code($0.code))` \(MarkdownPage.escaped($0.message)) *\(MarkdownPage.escaped($0.hint))*"
+      WarningGroup.of(summary.warnings).map { group in
+        "`\(MarkdownPage.code(group.code))` \(group.messages.map(MarkdownPage.sentence).joined(separator: " "))"
+          + " **→** \(MarkdownPage.sentence(group.hint))"
       })
   }
 
