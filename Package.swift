@@ -46,7 +46,7 @@ let package = Package(
     // Runs a Plan: sessions as state machines on worker threads, one loop each.
     target(
       "Engine",
-      ["Scenarios", "Arrivals", "Transports", "Streams", "Recording", "EventLoops", "Primitives", "CPlatform"]),
+      ["Scenarios", "Arrivals", "Transports", "Streams", "Recording", "WuKongIM", "EventLoops", "Primitives", "CPlatform"]),
     // Records become figures and warnings; two sets of figures become a comparison or a gate's verdict.
     target("Analysis", ["Recording", "Primitives"]),
     // Figures and verdicts become text, JSON, CSV and HTML; reports are read back; the archive of runs.

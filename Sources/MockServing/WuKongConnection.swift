@@ -1,6 +1,7 @@
 // One accepted connection of the WuKongIM listener: bytes that wait in both directions, HTTP until an upgrade, a
 // WebSocket after it. The listener decides what the messages mean.
 
+internal import EventLoops
 internal import Primitives
 internal import WuKongIM
 
@@ -44,7 +45,7 @@ final class WuKongConnection {
     }
     while sent < output.count {
       let outcome = output.withUnsafeBufferPointer { buffer in
-        WuKongSocket.transmit(descriptor, UnsafeBufferPointer(rebasing: buffer[sent...]))
+        StreamSocket.transmit(descriptor, UnsafeBufferPointer(rebasing: buffer[sent...]))
       }
       switch outcome {
       case .bytes(let count):

@@ -1,5 +1,6 @@
 // HTTP/1.1 on the WuKongIM port: requests with a Content-Length, one after the other, and the upgrade to WebSocket.
 
+internal import EventLoops
 internal import Primitives
 internal import WuKongIM
 
@@ -63,7 +64,7 @@ extension WuKongListener {
     let path = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? ""
     func compute(_ listener: WuKongListener) -> HTTPAnswer {
       listener.server.handle(
-        method: words[0], target: words[1], body: body, wallMilliseconds: WuKongSocket.wallMilliseconds())
+        method: words[0], target: words[1], body: body, wallMilliseconds: StreamSocket.wallMilliseconds())
     }
     func write(_ listener: WuKongListener, _ answer: HTTPAnswer) {
       guard listener.connections[connection.id] != nil else { return }
@@ -115,7 +116,7 @@ extension WuKongListener {
     object["payload"] = .object(["kind": .string("text"), "delta": .string("·")])
     _ = server.handle(
       method: "POST", target: "/message/event", body: Array(JSONValue.object(object).text().utf8),
-      wallMilliseconds: WuKongSocket.wallMilliseconds())
+      wallMilliseconds: StreamSocket.wallMilliseconds())
   }
 
   private func refuse(_ connection: WuKongConnection, _ status: Int, _ message: String) {

@@ -3,7 +3,7 @@
 //
 // One thread owns it: `run` until `stop`, or `step` from a loop of the caller's own.
 
-internal import EventLoops
+package import EventLoops
 package import Primitives
 internal import Synchronization
 package import WuKongIM
@@ -42,9 +42,9 @@ package final class WuKongListener: @unchecked Sendable {
   package init(
     host: String = "127.0.0.1", port: Int = 0, settings: WuKongServerSettings = WuKongServerSettings(),
     faults: WuKongFaults = WuKongFaults(), limits: ServerConnectionLimits = ServerConnectionLimits()
-  ) throws(WuKongListenerError) {
+  ) throws(SocketError) {
     let descriptor: Int32
-    switch WuKongSocket.listen(host: host, port: port) {
+    switch StreamSocket.listen(host: host, port: port) {
     case .success(let made): descriptor = made
     case .failure(let error): throw error
     }
@@ -52,11 +52,11 @@ package final class WuKongListener: @unchecked Sendable {
       queue = try EventQueue(capacity: 1_024)
       try queue.add(descriptor, .read, token: Self.listenToken)
     } catch {
-      WuKongSocket.end(descriptor)
-      throw WuKongListenerError(call: error.call, errno: error.errno)
+      StreamSocket.end(descriptor)
+      throw SocketError(call: error.call, errno: error.errno)
     }
     listening = descriptor
-    self.port = WuKongSocket.port(of: descriptor)
+    self.port = StreamSocket.port(of: descriptor)
     let name = host.contains(":") ? "[\(host)]" : host
     webSocketURL = "ws://\(name):\(self.port)"
     httpURL = "http://\(name):\(self.port)"
@@ -69,8 +69,8 @@ package final class WuKongListener: @unchecked Sendable {
   }
 
   deinit {
-    for connection in connections.values { WuKongSocket.end(connection.descriptor) }
-    WuKongSocket.end(listening)
+    for connection in connections.values { StreamSocket.end(connection.descriptor) }
+    StreamSocket.end(listening)
     buffer.deallocate()
   }
 
@@ -121,11 +121,11 @@ package final class WuKongListener: @unchecked Sendable {
   }
 
   private func acceptAll(_ now: Instant) {
-    while connections.count < Self.maximumConnections, let descriptor = WuKongSocket.acceptNext(listening) {
+    while connections.count < Self.maximumConnections, let descriptor = StreamSocket.acceptNext(listening) {
       let id = nextID
       nextID += 1
       do throws(EventQueueError) { try queue.add(descriptor, .read, token: id) } catch {
-        WuKongSocket.end(descriptor)
+        StreamSocket.end(descriptor)
         continue
       }
       connections[id] = WuKongConnection(id: id, descriptor: descriptor)
@@ -133,7 +133,7 @@ package final class WuKongListener: @unchecked Sendable {
   }
 
   private func read(_ connection: WuKongConnection, _ now: Instant) {
-    switch WuKongSocket.receive(connection.descriptor, buffer) {
+    switch StreamSocket.receive(connection.descriptor, buffer) {
     case .wouldBlock: return
     case .ended: drop(connection)
     case .bytes(let count):
@@ -173,7 +173,7 @@ package final class WuKongListener: @unchecked Sendable {
     guard connection.session != nil else { return }
     var actions: [ServerConnection.Action] = []
     connection.session?.received(
-      bytes, now, wallMilliseconds: WuKongSocket.wallMilliseconds(), server: server, &actions)
+      bytes, now, wallMilliseconds: StreamSocket.wallMilliseconds(), server: server, &actions)
     perform(actions, connection)
     // The sender of a message has its answer; the `recv` is for the others.
     distribute(exceptBaseTo: connection.id)
@@ -252,6 +252,6 @@ package final class WuKongListener: @unchecked Sendable {
       if connectionsByUID[uid]?.isEmpty == true { connectionsByUID[uid] = nil }
     }
     queue.remove(connection.descriptor)
-    WuKongSocket.end(connection.descriptor)
+    StreamSocket.end(connection.descriptor)
   }
 }
