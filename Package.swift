@@ -74,6 +74,11 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
 
+    // The mock, a client and the workload of WuKongIM for tests with programs that no one here wrote.
+    .executableTarget(
+      name: "WuKongDriver",
+      dependencies: ["Engine", "MockServing", "WuKongIM", "EventLoops", "Recording", "Scenarios", "Primitives"],
+      path: "Tests/WuKongDriver", swiftSettings: swiftSettings),
     .target(
       name: "TestSupport", dependencies: ["Primitives"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
     tests("PrimitivesTests", ["Primitives"]),

@@ -95,7 +95,6 @@ package final class WuKongWorkload {
   private var truth = WuKongTruth()
   private var nextReplyOf: [Int: Int] = [:]
   private var wheel: TimerWheel
-  private var retryDue: [Int: Bool] = [:]
   private var random: SeededRandom
   private var repliesOpen = 0
   private var readersOpen = 0
@@ -192,7 +191,7 @@ package final class WuKongWorkload {
         if event.token >= WuKongCaller.tokenBase {
           caller.ready(event)
         } else {
-          ready_(event, now)
+          self.ready(event, now)
         }
       }
       expire(now)
@@ -402,9 +401,13 @@ package final class WuKongWorkload {
     actions = []
     body(&reader.client, now, &todo)
     for action in todo { perform(action, reader, now) }
-    if let due = reader.client.nextDeadline { wheel.set(reader.number, at: due) } else { wheel.cancel(reader.number) }
+    setTimer(reader)
     todo.removeAll(keepingCapacity: true)
     actions = todo
+  }
+
+  private func setTimer(_ reader: WuKongReader) {
+    if let due = reader.client.nextDeadline { wheel.set(reader.number, at: due) } else { wheel.cancel(reader.number) }
   }
 
   private func perform(_ action: WuKongClient.Action, _ reader: WuKongReader, _ now: Instant) {
@@ -438,27 +441,21 @@ package final class WuKongWorkload {
     if reader.record.value.requestStart < 0 { reader.record.value.requestStart = now.nanoseconds - origin.nanoseconds }
     do throws(SocketError) { reader.descriptor = try StreamSocket.dial(webSocketDestination) } catch {
       problem("reader \(reader.number): \(error.message)")
-      deferEnd(reader, now)
+      act(reader, now) { $0.transportEnded($1, .transport, &$2) }
       return
     }
     reader.epoch += 1
     reader.phase = .connecting
     do throws(EventQueueError) { try queue.add(reader.descriptor, [.read, .write], token: token(reader)) } catch {
       hangUp(reader)
-      deferEnd(reader, now)
+      act(reader, now) { $0.transportEnded($1, .transport, &$2) }
     }
   }
 
-  /// Not from within the machine's own action.
-  private func deferEnd(_ reader: WuKongReader, _ now: Instant) {
-    var todo: [WuKongClient.Action] = []
-    reader.client.transportEnded(now, .transport, &todo)
-    for action in todo { perform(action, reader, now) }
-  }
 
   private func token(_ reader: WuKongReader) -> UInt64 { reader.epoch << 24 | UInt64(reader.number) }
 
-  private func ready_(_ event: Readiness, _ now: Instant) {
+  private func ready(_ event: Readiness, _ now: Instant) {
     let number = Int(event.token & 0xFF_FFFF)
     guard number < readers.count, token(readers[number]) == event.token, readers[number].descriptor >= 0 else { return }
     let reader = readers[number]
@@ -654,10 +651,8 @@ package final class WuKongWorkload {
   private func kill(_ reader: WuKongReader, _ now: Instant) {
     reader.kills.removeLast()
     counts.kills += 1
-    // From within the machine's own actions: the rest of them no longer matters.
-    var todo: [WuKongClient.Action] = []
-    reader.client.kill(now, &todo)
-    for action in todo { perform(action, reader, now) }
+    // Within the machine's own actions: the rest of them no longer matters.
+    act(reader, now) { $0.kill($1, &$2) }
   }
 
   private func offline(_ reader: WuKongReader, _ loss: WuKongClient.Loss, _ delay: Nanoseconds?, _ now: Instant) {
@@ -729,9 +724,7 @@ package final class WuKongWorkload {
     record.tokens = record.tokenEvents
     record.tokenSource = .events
     onSession(record)
-    var todo: [WuKongClient.Action] = []
-    reader.client.stop(&todo)
-    for action in todo { perform(action, reader, now) }
+    act(reader, now) { client, _, actions in client.stop(&actions) }
     hangUp(reader)
     wheel.cancel(reader.number)
     reader.timeline = StreamTimeline()
