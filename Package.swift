@@ -46,7 +46,7 @@ let package = Package(
     // Runs a Plan: sessions as state machines on worker threads, one loop each.
     target(
       "Engine",
-      ["Scenarios", "Arrivals", "Transports", "Streams", "Recording", "EventLoops", "Primitives", "CPlatform"]),
+      ["Scenarios", "Arrivals", "Transports", "Streams", "Recording", "WuKongIM", "EventLoops", "Primitives", "CPlatform"]),
     // Records become figures and warnings; two sets of figures become a comparison or a gate's verdict.
     target("Analysis", ["Recording", "Primitives"]),
     // Figures and verdicts become text, JSON, CSV and HTML; reports are read back; the archive of runs.
@@ -75,6 +75,11 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
 
+    // The mock, a client and the workload of WuKongIM for tests with programs that no one here wrote.
+    .executableTarget(
+      name: "WuKongDriver",
+      dependencies: ["Engine", "MockServing", "WuKongIM", "EventLoops", "Recording", "Scenarios", "Primitives"],
+      path: "Tests/WuKongDriver", swiftSettings: swiftSettings),
     .target(
       name: "TestSupport", dependencies: ["Recording", "Primitives"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
     tests("PrimitivesTests", ["Primitives"]),
