@@ -39,6 +39,8 @@ package struct SessionSettings: Sendable {
   package var sessionHeader: Bool
   package var measuresMemory: Bool
   package var realtime: Bool
+  /// Makes each worker's transport where the stack is not one of the engine's own.
+  package var transportFactory: TransportFactory?
 
   /// - Parameter mockURLs: where the run's mock listens; nil for a foreign endpoint.
   package init(_ scenario: Scenario, mockURLs: [String]?) throws(EngineError) {

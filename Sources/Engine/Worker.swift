@@ -108,7 +108,9 @@ final class Worker: TransferReceiver {
     interval = IntervalRecord()
     budget = load.budget
     meters = WorkerMeters()
-    if settings.stack == .raw {
+    if let makeTransport = settings.transportFactory {
+      transport = try makeTransport(settings.endpoint, capacity, queue, self)
+    } else if settings.stack == .raw {
       transport = RawTransport(
         endpoint: settings.endpoint, places: capacity, queue: queue, receiver: self, now: .now())
     } else {

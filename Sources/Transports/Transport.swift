@@ -28,6 +28,11 @@ package protocol Transport: AnyObject {
   func shutDown()
 }
 
+/// Makes the transport of one worker: endpoint, places, the worker's queue and who is told. For stacks that the engine
+/// does not know.
+package typealias TransportFactory =
+  @Sendable (EndpointAddress, Int, EventQueue, any TransferReceiver) throws -> any Transport
+
 /// Who is told. Called on the worker's thread; must not call `start` or `cancel` from inside (libcurl forbids it).
 package protocol TransferReceiver: AnyObject {
   /// The connection is ready and the first byte of the request goes out.
