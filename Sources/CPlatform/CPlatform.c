@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -104,6 +105,29 @@ void CPlatform_mallctl_flush_thread_cache(void) {
 #ifdef HAS_JEMALLOC
   mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
 #endif
+}
+
+int CPlatform_own_arena(void) {
+#ifdef HAS_JEMALLOC
+  unsigned arena = 0;
+  size_t size = sizeof arena;
+  if (mallctl("arenas.create", &arena, &size, NULL, 0) != 0) return -1;
+  if (mallctl("thread.arena", NULL, NULL, &arena, sizeof arena) != 0) return -1;
+  return (int)arena;
+#else
+  return -1;
+#endif
+}
+
+bool CPlatform_arena_requests(int arena, uint64_t *requests) {
+  char name[64];
+  uint64_t small = 0, large = 0;
+  snprintf(name, sizeof name, "stats.arenas.%d.small.nrequests", arena);
+  if (!CPlatform_mallctl_read(name, &small)) return false;
+  snprintf(name, sizeof name, "stats.arenas.%d.large.nrequests", arena);
+  if (!CPlatform_mallctl_read(name, &large)) return false;
+  *requests = small + large;
+  return true;
 }
 
 const uint64_t *CPlatform_thread_allocated(void) {

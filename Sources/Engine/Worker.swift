@@ -55,6 +55,8 @@ final class Worker: TransferReceiver {
   private var steadyLive = 0.0
   private var steadyTime = 0.0
   private var started: Int64 = 0
+  /// Sessions begun and ended.
+  private var turnover: Int64 = 0
   /// Of the intervals already handed over, warm-up included.
   private var tokensBefore: Int64 = 0
   private var eventsBefore: Int64 = 0
@@ -87,6 +89,7 @@ final class Worker: TransferReceiver {
   private var budget: BudgetShare
   private var leaked: [UnsafeMutableRawPointer] = []
   private var meters: WorkerMeters
+  private var allocations = AllocationWindow()
 
   init(
     settings: SessionSettings, load: WorkerLoad, number: Int, origin: Instant, mailbox: WorkerMailbox, stop: StopSignal
@@ -134,6 +137,7 @@ final class Worker: TransferReceiver {
       let isRealtime = CPlatform_enter_realtime() == 0
       mailbox.post { $0.isRealtime = isRealtime }
     }
+    if settings.measuresMemory { allocations.begin() }
     meters.begin()
     nextTick = origin + 1_000_000_000
     nextPost = origin + 50_000_000
@@ -315,6 +319,7 @@ final class Worker: TransferReceiver {
       }
     }
     changeLive(by: 1, now)
+    turnover += 1
     if live > peakLive { peakLive = live }
     started += 1
     if session.pointee.isCounted {
@@ -507,6 +512,7 @@ final class Worker: TransferReceiver {
   /// A session is over and recorded: its place goes to the next one.
   func placeIsFree(_ place: Int, _ now: Int64) {
     changeLive(by: -1, now)
+    turnover += 1
     budget.sessionEnded(settings, sessions[place].maxTokens, tokens: sessions[place].tokenEvents)
     sessions[place].release(settings)
     wheel.cancel(place)
@@ -578,6 +584,7 @@ final class Worker: TransferReceiver {
     if now >= nextTick {
       meters.second(now)
       closeInterval(at: nextTick)
+      if settings.measuresMemory { allocations.second(events: eventsBefore, turnover: turnover) }
       while nextTick <= now { nextTick += 1_000_000_000 }
     }
     if now >= nextPost {
@@ -626,6 +633,11 @@ final class Worker: TransferReceiver {
       meters.fill(&report)
       report.liveTime = steadyLive
       report.steadyTime = steadyTime
+      if let counted = allocations.result {
+        report.allocations = counted.requests
+        report.allocatedBytes = counted.bytes
+        report.allocatedEvents = counted.events
+      }
       report.budgetIsSpent = budget.isSpent
       report.isFinished = finishing
       report.failure = problem ?? report.failure

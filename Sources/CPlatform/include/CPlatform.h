@@ -42,6 +42,13 @@ void CPlatform_mallctl_refresh(void);
 /// Returns cached allocations of this thread to the arenas, so that counts of requests are exact.
 void CPlatform_mallctl_flush_thread_cache(void);
 
+/// Gives this thread an arena of its own, so that its requests to the allocator can be counted apart from those of
+/// other threads. The arena's index, or -1 without jemalloc.
+int CPlatform_own_arena(void);
+
+/// How often memory was asked for from an arena so far. To be exact: flush the thread's cache and refresh first.
+bool CPlatform_arena_requests(int arena, uint64_t *requests);
+
 /// Addresses of this thread's counters of bytes allocated and freed; NULL without jemalloc.
 const uint64_t *CPlatform_thread_allocated(void);
 const uint64_t *CPlatform_thread_deallocated(void);

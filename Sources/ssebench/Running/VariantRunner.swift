@@ -67,22 +67,32 @@ final class VariantRunner {
     let seed = scenario.seed &+ UInt64(repetition)
     let plan = Plan.make(scenario, seed: seed, shard: options.shard)
     fillVariant(settings, plan)
-    let threads = WorkerThreads.count(scenario, plan)
     let idle = ProcessMeters.allocatedBytes
     let cpuBefore = ProcessMeters.cpuSeconds
     _ = mock?.ask("stats reset")
+    let (finals, length) = try runEngine(settings, plan)
+    settle(settings)
+    closeFigures(finals, cpuBefore: cpuBefore, idle: idle, plan: plan, length: length)
+    // The engine is gone by now: what is still held is held for good.
+    if scenario.measure.memory && ProcessMeters.hasJemalloc {
+      variant.memory?.afterTeardownBytes = ProcessMeters.allocatedBytes
+    }
+  }
+
+  /// The engine's life: its last reports, and how long the load took.
+  private func runEngine(_ settings: SessionSettings, _ plan: Plan) throws -> (finals: [WorkerReport], length: Double) {
+    let threads = WorkerThreads.count(scenario, plan)
     let loads = PlanFeed.loads(scenario, plan: plan, threads: threads, only: options.session)
     let origin = startInstant()
     let engine = try EngineRun(settings: settings, loads: loads, origin: origin)
-    lastCPU = cpuBefore
+    lastCPU = ProcessMeters.cpuSeconds
     lastCPUInstant = .now()
     engine.start()
     let finals = follow(engine, threads, origin, settings)
     engine.join()
-    settle(settings)
-    let end = Instant.now()
-    variant.measuredSeconds += max(0, (end - origin).seconds - scenario.measure.warmUp.seconds)
-    closeFigures(finals, cpuBefore: cpuBefore, idle: idle, plan: plan, length: (end - origin).seconds)
+    let length = (Instant.now() - origin).seconds
+    variant.measuredSeconds += max(0, length - scenario.measure.warmUp.seconds)
+    return (finals, length)
   }
 
   private func startMock(_ settings: JSONValue) throws {
@@ -357,7 +367,11 @@ final class VariantRunner {
     if scenario.measure.memory && ProcessMeters.hasJemalloc {
       var memory = variant.memory ?? MemoryFigures()
       memory.idleBytes = idle
-      memory.afterTeardownBytes = ProcessMeters.allocatedBytes
+      let events = reports.reduce(0) { $0 + $1.allocatedEvents }
+      if events > 0 {
+        memory.allocationsPerEvent = Double(reports.reduce(0) { $0 + max(0, $1.allocations) }) / Double(events)
+        memory.allocatedBytesPerEvent = Double(reports.reduce(0) { $0 + max(0, $1.allocatedBytes) }) / Double(events)
+      }
       variant.memory = memory
     }
   }
