@@ -138,6 +138,8 @@ final class Worker: TransferReceiver {
       mailbox.post { $0.isRealtime = isRealtime }
     }
     if settings.measuresMemory { allocations.begin() }
+    // The records that go to and fro are made now: made later, they would look like the sessions' memory.
+    for _ in 0..<2 { mailbox.giveBack(IntervalRecord()) }
     meters.begin()
     nextTick = origin + 1_000_000_000
     nextPost = origin + 50_000_000

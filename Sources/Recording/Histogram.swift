@@ -37,6 +37,23 @@ package struct HistogramCells {
   }
 }
 
+/// Cells side by side, released with the last that looks at them.
+final class HistogramBlock {
+  let cells: UnsafeMutablePointer<HistogramCells>
+  private let count: Int
+
+  init(count: Int) {
+    self.count = count
+    cells = .allocate(capacity: count)
+    for index in 0..<count { (cells + index).initialize(to: HistogramCells()) }
+  }
+
+  deinit {
+    for index in 0..<count { cells[index].release() }
+    cells.deallocate()
+  }
+}
+
 /// A histogram of nanoseconds with three significant digits, mergeable without loss, in HdrHistogram's bucket layout
 /// (unit magnitude 0, 2,048 sub-buckets). Values above `highest` are counted as `highest`; negative ones as 0.
 ///
@@ -49,18 +66,15 @@ package final class Histogram: @unchecked Sendable {
   package static let size = (43 - 11 + 2) * subBucketHalf
 
   package let cells: UnsafeMutablePointer<HistogramCells>
-  private let ownsCells: Bool
+  /// What the cells lie in; held as long as anybody looks at them.
+  private let block: HistogramBlock
 
-  package init() {
-    cells = .allocate(capacity: 1)
-    cells.initialize(to: HistogramCells())
-    ownsCells = true
-  }
+  package convenience init() { self.init(in: HistogramBlock(count: 1), at: 0) }
 
-  /// A view of cells that another object owns and outlives this one.
-  init(viewing cells: UnsafeMutablePointer<HistogramCells>) {
-    self.cells = cells
-    ownsCells = false
+  /// The histogram at a place of a block.
+  init(in block: HistogramBlock, at index: Int) {
+    self.block = block
+    cells = block.cells + index
   }
 
   /// A histogram read back: counts by index of the layout, and the exact sums where they were kept (else computed from
@@ -108,13 +122,6 @@ package final class Histogram: @unchecked Sendable {
   /// The indices that may hold counts; empty when nothing was recorded.
   package var usedIndices: Range<Int> {
     count > 0 ? Self.index(of: lowest)..<Self.index(of: largest) + 1 : 0..<0
-  }
-
-  deinit {
-    if ownsCells {
-      cells.pointee.release()
-      cells.deallocate()
-    }
   }
 
   package var count: Int64 { cells.pointee.count }

@@ -87,7 +87,12 @@ package final class RunFolder {
   }
 
   package func append(_ sample: MemorySample, variantName: String) throws(ReportFileError) {
-    memorySamples[variantName, default: []].append(sample)
+    if memorySamples[variantName] == nil {
+      // Room for ten minutes at once: an array that doubles would show in the very figures it holds.
+      memorySamples[variantName] = []
+      memorySamples[variantName]?.reserveCapacity(6_000)
+    }
+    memorySamples[variantName]?.append(sample)
     if let count = memorySamples[variantName]?.count, count > Self.mostSamples {
       memorySamples[variantName] = memorySamples[variantName]?.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
     }
