@@ -77,7 +77,8 @@ struct Connection {
   var purpose = AuxiliaryPurpose.none
 
   // The stream.
-  var script: StreamScript?
+  /// Owned; made by `keepScript`, freed by `dropScript`.
+  private var box: Unmanaged<ScriptBox>?
   var layout: Int32 = -1
   var session: Int32 = -1
   /// Which connection of its session, from 1.
@@ -110,7 +111,47 @@ struct Connection {
     var every: Int64
   }
 
+  mutating func keepScript(_ value: StreamScript) {
+    dropScript()
+    box = .passRetained(ScriptBox(value))
+  }
+
+  mutating func dropScript() {
+    box?.release()
+    box = nil
+  }
+
+  /// A copy, for what happens once a stream.
+  var script: StreamScript? { box?.takeUnretainedValue().script }
+
+  // For what happens with each event: nothing is copied, nothing counted.
+
+  @inline(__always) func gap(before event: Int) -> Int64 {
+    box.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.script.gap(before: event).value }
+  }
+
+  /// Bytes written, or −1 where `capacity` may not be enough.
+  @inline(__always) func writeText(
+    of event: Int, into text: UnsafeMutablePointer<UInt8>, capacity: Int
+  ) -> Int {
+    box.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+      if $0.textCapacity > capacity { return -1 }
+      return $0.script.writeText(of: event, into: UnsafeMutableRawBufferPointer(start: text, count: capacity))
+    }
+  }
+
   var pendingOutput: Int { Int(outputCount - outputStart) }
+}
+
+/// A script by reference: immutable, so that its methods are called in place.
+final class ScriptBox {
+  let script: StreamScript
+  let textCapacity: Int
+
+  init(_ script: StreamScript) {
+    self.script = script
+    textCapacity = script.textCapacity
+  }
 }
 
 /// What the second timer of a connection is for.

@@ -190,6 +190,7 @@ extension MockServer {
     SocketCalls.close(connection.pointee.descriptor)
     connection.pointee.input?.deallocate()
     connection.pointee.output?.deallocate()
+    connection.pointee.dropScript()
     leaveSession(slot)
     connections.give(slot)
     counters.active -= 1

@@ -31,7 +31,7 @@ extension MockServer {
     connection.pointee.promptTokens = Int32(clamping: asked.promptTokens)
     guard asked.streams else {
       let body = wholeAnswer(slot, api: api, model: asked.model)
-      connection.pointee.script = nil
+      connection.pointee.dropScript()
       leaveSession(slot)
       send(slot, status: 200, contentType: "application/json", body: body)
       return
@@ -73,7 +73,7 @@ extension MockServer {
     next = resume(slot, at: next, lastID: resumed, now: now)
     if next > script.events, state.pointee.connections > 1 || resumed != nil {
       leaveSession(slot)
-      connection.pointee.script = nil
+      connection.pointee.dropScript()
       sendHead(slot, status: 204, contentType: nil, length: 0)
       afterAnswer(slot)
       return
@@ -85,7 +85,7 @@ extension MockServer {
     }
     if connection.pointee.flags.contains(.headOnly) {
       leaveSession(slot)
-      connection.pointee.script = nil
+      connection.pointee.dropScript()
       sendHead(slot, status: 200, contentType: "text/event-stream", length: nil)
       afterAnswer(slot)
       return
@@ -181,7 +181,7 @@ extension MockServer {
   private func prepare(_ slot: Int, _ script: StreamScript, layout: Int32, now: Int64) {
     let connection = connections[slot]
     let shape = layoutTable + Int(layout)
-    connection.pointee.script = script
+    connection.pointee.keepScript(script)
     connection.pointee.layout = layout
     connection.pointee.textSize = 0
     connection.pointee.next = 1
@@ -263,7 +263,7 @@ extension MockServer {
     else { return }
     var now = Instant.now().nanoseconds
     var tokenEvents = 0
-    let together = connection.pointee.flags.isDisjoint(with: [.unpaced, .catchesUp]) ? settings.eventsPerWrite : .max
+    let together = connection.pointee.flags.isDisjoint(with: [.unpaced, .catchesUp]) ? eventsPerWrite : .max
     while connection.pointee.next <= connection.pointee.last {
       if now < connection.pointee.writeDue {
         connection.pointee.flags.remove([.catchesUp, .wasBlocked])
@@ -322,7 +322,7 @@ extension MockServer {
   @inline(__always) mutating func planWrite(_ slot: Int) {
     let connection = connections[slot]
     connection.pointee.writeDue = connection.pointee.due
-    if settings.eventsPerWrite > 1 { planSharedWrite(slot) }
+    if eventsPerWrite > 1 { planSharedWrite(slot) }
   }
 
   @inline(never) private mutating func planSharedWrite(_ slot: Int) {
@@ -361,9 +361,9 @@ extension MockServer {
     if connection.pointee.next > connection.pointee.last { return }
     let event = scriptEvent(slot, of: connection.pointee.next)
     if event > 0 {
-      connection.pointee.due &+= connection.pointee.script.unsafelyUnwrapped.gap(before: event).value
-      if settings.toolCall { finishCall(slot, event) }
-      if settings.eventsPerWrite == 1 || !connection.pointee.flags.isDisjoint(with: [.catchesUp, .unpaced]) {
+      connection.pointee.due &+= connection.pointee.gap(before: event)
+      if callsTool { finishCall(slot, event) }
+      if eventsPerWrite == 1 || !connection.pointee.flags.isDisjoint(with: [.catchesUp, .unpaced]) {
         connection.pointee.writeDue = connection.pointee.due
       }
     }
@@ -458,17 +458,13 @@ extension MockServer {
   /// Puts the text of a script's event into `text`, and its checksum into `fill`.
   @inline(__always) mutating func fillText(_ slot: Int, _ event: Int, _ fill: inout EventFill) {
     let connection = connections[slot]
-    if settings.tokensPerEvent == 1, connection.pointee.textSize == 0, !settings.toolCall,
-      connection.pointee.script.unsafelyUnwrapped.textCapacity <= textCapacity
-    {
-      fill.textCount = connection.pointee.script.unsafelyUnwrapped.writeText(
-        of: event, into: UnsafeMutableRawBufferPointer(start: text, count: textCapacity))
-    } else {
-      fillLongText(slot, event, &fill)
-    }
+    fill.textCount =
+      isPlainText && connection.pointee.textSize == 0
+      ? connection.pointee.writeText(of: event, into: text, capacity: textCapacity) : -1
+    if fill.textCount < 0 { fillLongText(slot, event, &fill) }
     fill.text = UnsafePointer(text)
     fill.checksum = CRC32C.checksum(UnsafeRawBufferPointer(start: text, count: fill.textCount))
-    fill.needsEscape = needsEscape || settings.toolCall
+    fill.needsEscape = needsEscape
   }
 
   /// Text of several tokens, of an exact size, or of a tool call's arguments.
@@ -582,7 +578,7 @@ extension MockServer {
     let connection = connections[slot]
     cancelPace(slot)
     cancelAuxiliary(slot)
-    if connection.pointee.pendingOutput == 0 || connection.pointee.session < 0 { connection.pointee.script = nil }
+    if connection.pointee.pendingOutput == 0 || connection.pointee.session < 0 { connection.pointee.dropScript() }
     guard connection.pointee.flags.contains(.keepAlive) else {
       finish(slot)
       return
