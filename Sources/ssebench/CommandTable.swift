@@ -4,7 +4,8 @@ enum CommandTable {
   static let commands: [Command] = [
     ParseCommand.command,
     ExtractCommand.command,
-    BenchCommand.bench,
+    ConformanceCommand.command,
+    BenchCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
   ]
