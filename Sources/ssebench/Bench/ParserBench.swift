@@ -107,7 +107,7 @@ enum ParserBench {
     let ring = ReadRing(body, chunkBytes: chunkBytes)
     var target = [UInt8](repeating: 0, count: ring.chunk)
     var lines = 0
-    let total = max(body.count, 8 << 20)
+    let total = max(body.count, 8 << 20) / body.count * body.count
     var position = 0
     let scan = best(rounds) {
       ring.forEachRead(of: total, from: &position) { read in
@@ -160,12 +160,21 @@ enum ParserBench {
       return row
     }
     row.isChecked = true
-    if let decoder, let api = input.api {
-      guard checkDecoder(body, settings, decoder, api, foreign) else {
-        row.skipped = "check"
-        row.isChecked = false
-        return row
-      }
+    if let decoder, let api = input.api, !checkDecoder(body, settings, decoder, api, foreign) {
+      row.skipped = "check"
+      row.isChecked = false
+      return row
+    }
+    return timeUnchecked(row, body, settings, input.api, rounds: rounds, foreign: foreign)
+  }
+
+  /// The figures of a cell, without a check.
+  static func timeUnchecked(
+    _ cell: BenchRow, _ body: [UInt8], _ settings: ParserSettings, _ api: StreamAPI?, rounds: Int,
+    foreign: (any ForeignDecoder)?
+  ) -> BenchRow {
+    var row = cell
+    if let decoder = row.decoder, let api {
       let scratch = ExtractorScratch(foreignDecoder: foreign)
       measure(&row, body, settings, rounds, DecodingSink(extractor: TokenExtractor(api: api, decoder: decoder), scratch: scratch)) {
         ($0.events, $0.bytes)
@@ -176,6 +185,17 @@ enum ParserBench {
     return row
   }
 
+  /// The body so often that it does not fit the caches: 256 MiB, or what a slow mode does in a second.
+  static func coldBody(_ body: [UInt8], nanosecondsPerByte: Double) -> [UInt8] {
+    let wanted = min(256 << 20, Int(1e9 / max(nanosecondsPerByte, 0.001)))
+    let repeats = max(1, wanted / max(1, body.count))
+    var cold: [UInt8] = []
+    cold.reserveCapacity(body.count * repeats)
+    for _ in 0..<repeats { cold.append(contentsOf: body) }
+    return cold
+  }
+
+  /// Times a cell that has been checked.
   private static func measure<Sink: EventSink>(
     _ row: inout BenchRow, _ body: [UInt8], _ settings: ParserSettings, _ rounds: Int, _ empty: Sink,
     _ counts: (Sink) -> (events: Int, bytes: Int)
@@ -189,13 +209,13 @@ enum ParserBench {
         try? parser.feed(read, into: &sink)
       }
     }
-    // One body to warm up, then as much as some 20 ms hold, in whole bodies.
+    // One body to warm up, then as many whole bodies as some 20 ms hold.
     var start = CPlatform_thread_cpu_ns()
     pass(body.count)
     let once = max(1, CPlatform_thread_cpu_ns() - start)
     let repeats = max(1, Int(20_000_000 / once))
     let total = body.count * repeats
-    pass(min(total, body.count * 4))
+    if total > body.count { pass(body.count) }
     var bestTime = Double.infinity
     let limit = CPlatform_monotonic_ns() + budget.value
     for round in 0..<rounds {
@@ -211,9 +231,10 @@ enum ParserBench {
       if CPlatform_monotonic_ns() > limit, round > 0 { break }
     }
     row.nanosecondsPerEvent = bestTime.isFinite ? bestTime : nil
+    if once > budget.value / 4 { return }
     let allocationsBefore = AllocationCount.now()
     let eventsBefore = counts(sink).events
-    pass(body.count * 2)
+    pass(body.count * (body.count < 1 << 20 ? 2 : 1))
     let events = counts(sink).events - eventsBefore
     if let before = allocationsBefore, let after = AllocationCount.now(), events > 0 {
       row.allocationsPerEvent = Double(max(0, after - before - AllocationCount.ownCost)) / Double(events)
