@@ -225,11 +225,15 @@ struct ScenarioSource: Sendable {
 
   /// Adds a problem unless one is known at its key or around it.
   private func add(_ problem: ScenarioProblem, to problems: inout [ScenarioProblem]) {
-    let isKnown = problems.contains { known in
+    let known = problems.firstIndex { known in
       known.keyPath == problem.keyPath || known.keyPath.hasPrefix("\(problem.keyPath).")
         || problem.keyPath.hasPrefix("\(known.keyPath).")
     }
-    if !isKnown { problems.append(problem) }
+    if let known {
+      problems[known].isRule = problems[known].isRule && problem.isRule
+    } else {
+      problems.append(problem)
+    }
   }
 
   // MARK: Sweep and search

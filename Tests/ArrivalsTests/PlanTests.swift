@@ -62,7 +62,7 @@ import Testing
   func shardsTogetherAreThePlan(scenario: Scenario, count: Int) throws {
     let whole = Plan.make(scenario)
 
-    let shards = try (0..<count).map { Plan.make(scenario, shard: try #require(Shard(index: $0, count: count))) }
+    let shards = (0..<count).map { Plan.make(scenario, shard: Shard(index: $0, count: count)) }
 
     let union = shards.flatMap(starts).sorted { $0.session < $1.session }
     #expect(union == starts(whole))
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func closedShardsTakeEverySessionOnce() throws {
-    let shards = try (0..<5).map { closed(Plan.make(Self.loads[0], shard: try #require(Shard(index: $0, count: 5)))) }
+    let shards = (0..<5).map { closed(Plan.make(Self.loads[0], shard: Shard(index: $0, count: 5))) }
 
     let sessions = shards.flatMap { shard in (0..<(shard.sessions ?? 0)).map { shard.session($0) } }
 
@@ -122,7 +122,7 @@ import Testing
       $0.thinkTime = .exponential(mean: 5e8)
     }
     let whole = closed(Plan.make(load))
-    let shard = closed(Plan.make(load, shard: try #require(Shard(index: 1, count: 3))))
+    let shard = closed(Plan.make(load, shard: Shard(index: 1, count: 3)))
 
     let times = (0..<2_000).map { whole.thinkTime(before: $0).seconds }
 
@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test func poissonShardIsPoisson() throws {
-    let shard = try #require(Shard(index: 2, count: 4))
+    let shard = Shard(index: 2, count: 4)
     let sample = Moments(gaps(seconds(scenario(.poisson) {
       $0.rate = 400
       $0.sessions = 400_000
@@ -190,7 +190,7 @@ import Testing
   @Test func rampOfAShardIsItsShareOfTheRamp() throws {
     let ramp = scenario(.stages) { $0.stages = [.init(rate: 100, length: .seconds(20))] }
     for index in 0..<4 {
-      let times = seconds(ramp, shard: try #require(Shard(index: index, count: 4)))
+      let times = seconds(ramp, shard: Shard(index: index, count: 4))
 
       #expect(times.count == 250)
       // A quarter of the integral 2.5t² at every start.
