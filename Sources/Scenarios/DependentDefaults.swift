@@ -9,11 +9,12 @@ enum DependentDefaults {
     guard case .object = document else { return document }
     var filled = document
     func given(_ path: String) -> JSONValue? { filled.value(at: path) }
-    /// Sets a missing key whose parent is missing or an object; anything else is for the checker to refuse.
+    /// Sets a missing key inside objects that are there or missing; anything else is for the checker to refuse.
     func standard(_ path: String, _ value: JSONValue, unlessVaried others: String...) {
-      let parent = given(path.keys.dropLast().joined(separator: "."))
       if given(path) != nil || varied.contains(path) || others.contains(where: varied.contains) { return }
-      if parent == nil || parent?.asObject != nil { try? filled.set(path.keys, to: value) }
+      let keys = path.keys
+      let parents = keys.indices.dropFirst().compactMap { filled.value(at: keys[..<$0]) }
+      if parents.allSatisfy({ $0.asObject != nil }) { try? filled.set(keys, to: value) }
     }
 
     if given("name") == nil { standard("name", .string(name)) }
@@ -22,7 +23,7 @@ enum DependentDefaults {
     } else if varied.isEmpty {
       standard("measure.repeats", 1)
     }
-    let hasURL = given("endpoint.url") != nil || varied.contains("endpoint.url")
+    let hasURL = given("endpoint.url") != nil || given("endpoint.unix_socket") != nil || varied.contains("endpoint.url")
     if given("wukongim") != nil { standard(hasURL ? "endpoint.api" : "endpoint.mock.api", "wukongim", unlessVaried: "wukongim") }
     if hasURL {
       standard("endpoint.api", .string(API.sse.rawValue))

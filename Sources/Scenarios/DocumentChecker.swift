@@ -104,6 +104,14 @@ struct DocumentChecker {
   }
 
   private mutating func text(_ text: String, as kind: Kind, at path: String) -> JSONValue? {
+    let before = problems.count
+    let checked = self.checked(text, as: kind, at: path)
+    // What is in the environment no schema can know.
+    if problems.count > before, Variables.hasVariable(text) { problems[before].isRule = true }
+    return checked
+  }
+
+  private mutating func checked(_ text: String, as kind: Kind, at path: String) -> JSONValue? {
     let used = environment.expand(text)
     let shown = excerpt(.string(text))
     switch kind {
@@ -193,8 +201,8 @@ struct DocumentChecker {
         _ = refuse(place, "has no meaning where \(found)", "\(words.key) to be one of \(words.values.joined(separator: ", "))", "Leave it out")
         continue
       }
-      if field.name == "$schema" { continue }
-      result[field.name] = check(value, as: field.kind, at: place)
+      let checked = check(value, as: field.kind, at: place)
+      if field.name != "$schema" { result[field.name] = checked }
     }
     return .object(result)
   }

@@ -20,7 +20,7 @@ extension JSONValue {
 
   package func value(at path: String) -> JSONValue? { value(at: path.keys) }
 
-  /// Writes a value, making the objects on the way; an array takes one element more at its end.
+  /// Writes a value, making the objects and lists on the way; a list takes one element more at its end.
   mutating func set(_ path: some Collection<String>, to new: JSONValue) throws(KeyPathError) {
     guard let key = path.first else {
       self = new
@@ -29,7 +29,7 @@ extension JSONValue {
     let rest = path.dropFirst()
     switch self {
     case .object(var object):
-      var inner = object[key] ?? .object([:])
+      var inner = object[key] ?? (rest.first.flatMap { Int($0) } == nil ? .object([:]) : .array([]))
       try inner.set(rest, to: new)
       object[key] = inner
       self = .object(object)

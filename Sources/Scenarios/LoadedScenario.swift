@@ -63,7 +63,7 @@ package struct LoadedScenario: Sendable {
   package var needsConfirmation: (live: Int?, host: String)? {
     for variant in variants {
       guard let host = variant.scenario.endpoint.remoteHost else { continue }
-      for scenario in [variant.scenario] + variant.points.map(\.scenario) {
+      for scenario in variant.points.isEmpty ? [variant.scenario] : variant.points.map(\.scenario) {
         let live = scenario.mostLive
         if live ?? .max > Self.mostWithoutConfirmation { return (live, host) }
       }

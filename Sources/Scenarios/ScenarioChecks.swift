@@ -63,7 +63,7 @@ struct ScenarioChecks {
 
   private mutating func checkEndpoint() {
     let endpoint = scenario.endpoint
-    if let mock = endpoint.mock, endpoint.api != mock.api {
+    if let mock = endpoint.mock, endpoint.url == nil, endpoint.api != mock.api {
       refuse("endpoint.api", "\(endpoint.api.rawValue) while the mock speaks \(mock.api.rawValue)", "the same",
         "Set endpoint.mock.api, and leave endpoint.api out")
     }

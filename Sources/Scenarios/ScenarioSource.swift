@@ -29,7 +29,7 @@ struct ScenarioSource: Sendable {
     var checker = DocumentChecker(environment: variables)
     checker.varied = varied
     let complete = checker.check(raw, as: ScenarioDefinition.scenario)
-    problems += checker.problems
+    for problem in checker.problems { add(problem, to: &problems) }
 
     let traces = TraceFiles()
     var variants: [LoadedScenario.Variant] = []
@@ -60,8 +60,7 @@ struct ScenarioSource: Sendable {
     let complete = checker.check(raw, as: MockDefinition.mock)
     var builder = ScenarioBuilder(variables: variables, folder: folder, traces: TraceFiles())
     let mock = builder.mock(Reading(complete, variables: variables))
-    problems += checker.problems
-    for problem in builder.problems { add(problem, to: &problems) }
+    for problem in checker.problems + builder.problems { add(problem, to: &problems) }
     if !problems.isEmpty { throw failure(problems) }
     return mock
   }
@@ -226,11 +225,15 @@ struct ScenarioSource: Sendable {
 
   /// Adds a problem unless one is known at its key or around it.
   private func add(_ problem: ScenarioProblem, to problems: inout [ScenarioProblem]) {
-    let isKnown = problems.contains { known in
+    let known = problems.firstIndex { known in
       known.keyPath == problem.keyPath || known.keyPath.hasPrefix("\(problem.keyPath).")
         || problem.keyPath.hasPrefix("\(known.keyPath).")
     }
-    if !isKnown { problems.append(problem) }
+    if let known {
+      problems[known].isRule = problems[known].isRule && problem.isRule
+    } else {
+      problems.append(problem)
+    }
   }
 
   // MARK: Sweep and search

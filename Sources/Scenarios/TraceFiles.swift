@@ -54,15 +54,15 @@ final class TraceFiles {
     let key = "\(format) \(path)"
     if let known = arrivals[key] { return known }
     var reader = TraceLineReader(format: format)
-    var read: [(order: Double, arrival: TraceArrival)] = []
+    var read: [(order: Int64, arrival: TraceArrival)] = []
     var problem: TraceProblem?
     try lines(of: path, limit: Self.largestFile) { number, line in
       do throws(TraceProblem) {
-        guard let (seconds, input, output) = try reader.read(line.trimmed) else { return true }
+        guard let (time, input, output) = try reader.read(line.trimmed) else { return true }
         if read.count == Self.mostArrivals {
           throw TraceProblem(found: "more than \(Self.mostArrivals) lines", expected: "fewer")
         }
-        read.append((seconds, TraceArrival(at: .zero, inputTokens: input, outputTokens: output)))
+        read.append((time, TraceArrival(at: .zero, inputTokens: input, outputTokens: output)))
         return true
       } catch {
         problem = TraceProblem(found: "line \(number): \(error.found)", expected: error.expected)
@@ -75,9 +75,9 @@ final class TraceFiles {
     }
     var sorted = true
     for index in read.indices {
-      let offset = (read[index].order - first) * 1e9
-      if offset > 365 * 86_400e9 { throw TraceProblem(found: "spans more than a year", expected: "times in the format's unit") }
-      read[index].arrival.at = Nanoseconds(Int64(offset.rounded()))
+      let (offset, overflows) = read[index].order.subtractingReportingOverflow(first)
+      if overflows || offset > 365 * 86_400 * 1_000_000_000 { throw TraceProblem(found: "spans more than a year", expected: "times in the format's unit") }
+      read[index].arrival.at = Nanoseconds(offset)
       if index > 0, read[index].order < read[index - 1].order { sorted = false }
     }
     if !sorted {

@@ -10,8 +10,8 @@ struct TraceLineReader {
 
   init(format: TraceFormat) { self.format = format }
 
-  /// Seconds on the trace's own clock and the sizes; nil for a header, an empty line or a comment.
-  mutating func read(_ line: ArraySlice<UInt8>) throws(TraceProblem) -> (Double, Int?, Int?)? {
+  /// Nanoseconds on the trace's own clock and the sizes; nil for a header, an empty line or a comment.
+  mutating func read(_ line: ArraySlice<UInt8>) throws(TraceProblem) -> (Int64, Int?, Int?)? {
     if line.isEmpty || line.first == UInt8(ascii: "#") { return nil }
     switch format {
     case .jsonl, .mooncake: return try object(line)
@@ -19,7 +19,7 @@ struct TraceLineReader {
     }
   }
 
-  private func object(_ line: ArraySlice<UInt8>) throws(TraceProblem) -> (Double, Int?, Int?) {
+  private func object(_ line: ArraySlice<UInt8>) throws(TraceProblem) -> (Int64, Int?, Int?) {
     let names =
       format == .mooncake
       ? (times: [("timestamp", 1e-3)], input: "input_length", output: "output_length")
@@ -28,8 +28,8 @@ struct TraceLineReader {
       throw TraceProblem(found: "is not JSON", expected: "one object a line")
     }
     for (name, scale) in names.times {
-      guard let time = value[name]?.asDouble, time.isFinite else { continue }
-      return (time * scale, try size(value[names.input]), try size(value[names.output]))
+      guard let time = value[name]?.asDouble.flatMap({ Self.nanoseconds($0 * scale) }) else { continue }
+      return (time, try size(value[names.input]), try size(value[names.output]))
     }
     throw TraceProblem(found: "has no time", expected: "a number under \(names.times.map(\.0).joined(separator: " or "))")
   }
@@ -42,7 +42,7 @@ struct TraceLineReader {
     return number
   }
 
-  private mutating func row(_ cells: [String]) throws(TraceProblem) -> (Double, Int?, Int?)? {
+  private mutating func row(_ cells: [String]) throws(TraceProblem) -> (Int64, Int?, Int?)? {
     guard let columns else {
       try header(cells)
       // A file of ours may begin with numbers at once: time in seconds, input, output.
@@ -51,8 +51,8 @@ struct TraceLineReader {
     }
     guard columns.time < cells.count else { throw TraceProblem(found: "too few columns", expected: "a time") }
     let cell = cells[columns.time]
-    let time = format == .azure ? Self.date(cell) : Double(cell).map { $0 * columns.scale }
-    guard let time, time.isFinite else {
+    let time = format == .azure ? Self.date(cell) : Double(cell).flatMap { Self.nanoseconds($0 * columns.scale) }
+    guard let time else {
       throw TraceProblem(found: "\"\(cell.prefix(40))\" is not a time", expected: format == .azure ? "a date and time" : "a number")
     }
     return (time, try size(cells, columns.input), try size(cells, columns.output))
@@ -113,8 +113,8 @@ struct TraceLineReader {
     return cells
   }
 
-  /// "2023-11-16 18:17:03.9799600" or "2024-05-10 00:00:00.009930+00:00" in seconds since 2000; offsets are obeyed.
-  static func date(_ text: String) -> Double? {
+  /// "2023-11-16 18:17:03.9799600" or "2024-05-10 00:00:00.009930+00:00" in nanoseconds since 2000; offsets are obeyed.
+  private static func date(_ text: String) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 19, bytes.count <= 40, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x20 || bytes[10] == 0x54,
       bytes[13] == 0x3A, bytes[16] == 0x3A
@@ -123,14 +123,14 @@ struct TraceLineReader {
       let digits = bytes[range]
       return digits.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(decoding: digits, as: UTF8.self)) : nil
     }
-    guard let year = number(0..<4), let month = number(5..<7), (1...12).contains(month), let day = number(8..<10),
+    guard let year = number(0..<4), (1900...2200).contains(year), let month = number(5..<7), (1...12).contains(month), let day = number(8..<10),
       let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19)
     else { return nil }
     var rest = bytes[19...]
-    var fraction = 0.0
+    var fraction: Int64 = 0
     if rest.first == 0x2E {
       let digits = rest.dropFirst().prefix { (0x30...0x39).contains($0) }
-      fraction = Double("0." + String(decoding: digits, as: UTF8.self)) ?? 0
+      fraction = nanoseconds(Double("0." + String(decoding: digits, as: UTF8.self)) ?? 0) ?? 0
       rest = rest.dropFirst(digits.count + 1)
     }
     var offset = 0
@@ -146,6 +146,11 @@ struct TraceLineReader {
     // Days since 1 March of year 0, after Hinnant's civil calendar, less those to the year 2000.
     let shifted = month <= 2 ? year - 1 : year
     let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return Double((days - 730_425) * 86_400 + hour * 3_600 + minute * 60 + second - offset) + fraction
+    return Int64((days - 730_425) * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000_000_000 + fraction
+  }
+
+  /// nil beyond some 290 years.
+  private static func nanoseconds(_ seconds: Double) -> Int64? {
+    abs(seconds) < 9.2e9 ? Int64((seconds * 1e9).rounded()) : nil
   }
 }

@@ -76,6 +76,10 @@ package struct Variables: Sendable {
   /// The text so that `expand` gives it back as it is.
   static func escape(_ text: String) -> String { text.replacing("${", with: "$${") }
 
+  static func hasVariable(_ text: String) -> Bool {
+    pieces(of: text).contains { if case .variable = $0 { true } else { false } }
+  }
+
   private enum Piece {
     case literal(String)
     case variable(String)
