@@ -109,6 +109,15 @@ package enum StreamSocket {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
   }
 
+  /// Ends our direction; the peer's stays open.
+  package static func shutWriting(_ descriptor: Int32) {
+    #if canImport(Glibc)
+    shutdown(descriptor, Int32(SHUT_WR))
+    #else
+    shutdown(descriptor, SHUT_WR)
+    #endif
+  }
+
   package static func end(_ descriptor: Int32) { close(descriptor) }
 
   /// The wall clock, in milliseconds since 1970.

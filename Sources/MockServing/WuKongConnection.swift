@@ -21,6 +21,8 @@ final class WuKongConnection {
   var deviceFlag = 0
   /// Close when the output is flushed.
   var isEnding = false
+  /// Our direction has ended; what still comes is thrown away.
+  var isLingering = false
   var waitsForWriting = false
   /// An HTTP answer is outstanding; what comes after it waits.
   var isAnswering = false

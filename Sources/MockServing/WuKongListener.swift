@@ -138,6 +138,7 @@ package final class WuKongListener: @unchecked Sendable {
     case .ended: drop(connection)
     case .bytes(let count):
       let bytes = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(buffer)[..<count])
+      if connection.isLingering { return }
       if connection.webSocket != nil {
         receiveFrames(bytes, connection, now)
       } else {
@@ -236,13 +237,27 @@ package final class WuKongListener: @unchecked Sendable {
       }
       let waits = connection.pendingCount > 0
       if !waits && connection.isEnding {
-        drop(connection)
+        linger(connection)
       } else if waits != connection.waitsForWriting {
         connection.waitsForWriting = waits
         try? queue.modify(connection.descriptor, waits ? [.read, .write] : .read, token: id)
       }
     }
     touched.removeAll(keepingCapacity: true)
+  }
+
+  /// A close with bytes unread would reset the connection and could take our last frame with it: we end our direction
+  /// and wait a second for the peer's end.
+  private func linger(_ connection: WuKongConnection) {
+    guard !connection.isLingering else { return }
+    connection.isLingering = true
+    connection.waitsForWriting = false
+    try? queue.modify(connection.descriptor, .read, token: connection.id)
+    StreamSocket.shutWriting(connection.descriptor)
+    let id = connection.id
+    schedule(after: .seconds(1)) { listener in
+      if let connection = listener.connections[id] { listener.drop(connection) }
+    }
   }
 
   func drop(_ connection: WuKongConnection) {

@@ -25,6 +25,15 @@ package enum ServerFrame: Equatable, Sendable {
 
   /// Reads a frame. A frame that is JSON but for half a surrogate pair is an undecodable event, not a broken peer.
   package init(_ bytes: [UInt8]) throws(RPCProblem) {
+    if bytes.count <= RPCEnvelope.maximumBytes, let event = EventScanner.event(in: bytes) {
+      self = .event(event)
+      return
+    }
+    try self.init(strictly: bytes)
+  }
+
+  /// The same without the fast way for events, which must not differ.
+  package init(strictly bytes: [UInt8]) throws(RPCProblem) {
     let envelope: RPCEnvelope
     do throws(RPCProblem) {
       envelope = try RPCEnvelope(bytes)

@@ -12,7 +12,15 @@ struct UTF8Check: Sendable {
   /// False once the bytes so far cannot be the beginning of a text.
   mutating func accept(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var index = 0
+    guard let base = bytes.baseAddress else { return true }
     while index < bytes.count {
+      // Eight bytes of ASCII at a time.
+      while missing == 0, index + 8 <= bytes.count,
+        UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+      {
+        index += 8
+      }
+      if index == bytes.count { break }
       let byte = bytes[index]
       index += 1
       if missing == 0 {
