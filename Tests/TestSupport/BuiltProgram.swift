@@ -13,12 +13,12 @@ package enum BuiltProgram {
       if FileManager.default.isExecutableFile(atPath: beside) { return beside }
     }
     #endif
-    return repository.appendingPathComponent(".build/release/ssebench").path
+    return repository + "/.build/release/ssebench"
   }()
 
   /// The root of the repository, as far as this file knows it.
   package static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+    .deletingLastPathComponent().path
 
   /// Runs to the end.
   ///
@@ -62,7 +62,7 @@ package enum BuiltProgram {
     var arguments = (["/bin/sh", "-c", script, "sh", folder.path(""), path] + words).map { strdup($0) } + [nil]
     var variables = values.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in arguments + variables { free(word) } }
-    var process: pid_t = 0
+    var process: Int32 = 0
     let code = posix_spawn(&process, "/bin/sh", &actions, nil, &arguments, &variables)
     if code != 0 { throw ProgramError("/bin/sh could not be started: errno \(code)") }
     return RunningProgram(process: process, words: words, output: output, errors: errors)
@@ -82,13 +82,13 @@ package struct ProgramResult: Sendable {
 }
 
 package final class RunningProgram {
-  package let process: pid_t
+  package let process: Int32
   private let words: [String]
   private let output: String
   private let errors: String
   private var isOver = false
 
-  init(process: pid_t, words: [String], output: String, errors: String) {
+  init(process: Int32, words: [String], output: String, errors: String) {
     self.process = process
     self.words = words
     self.output = output
@@ -124,10 +124,10 @@ package final class RunningProgram {
   }
 
   /// Processes whose parent this one is.
-  package var children: [pid_t] {
+  package var children: [Int32] {
     #if os(Linux)
     let listed = (try? String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8)) ?? ""
-    let all = listed.split(separator: " ").compactMap { pid_t($0) }
+    let all = listed.split(separator: " ").compactMap { Int32($0) }
     return all.isEmpty ? Self.childrenByStatus(process) : all
     #else
     return []
@@ -135,14 +135,14 @@ package final class RunningProgram {
   }
 
   /// For kernels without `/proc/…/children`, and for children that another thread started.
-  private static func childrenByStatus(_ parent: pid_t) -> [pid_t] {
+  private static func childrenByStatus(_ parent: Int32) -> [Int32] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    return names.compactMap { pid_t($0) }.filter { candidate in
+    return names.compactMap { Int32($0) }.filter { candidate in
       guard let text = try? String(contentsOfFile: "/proc/\(candidate)/stat", encoding: .utf8),
         let close = text.lastIndex(of: ")")
       else { return false }
       let fields = text[text.index(after: close)...].split(separator: " ")
-      return fields.count > 1 && pid_t(fields[1]) == parent
+      return fields.count > 1 && Int32(fields[1]) == parent
     }
   }
 
@@ -152,7 +152,7 @@ package final class RunningProgram {
 }
 
 /// Whether a process exists and is no zombie.
-package func isAlive(_ process: pid_t) -> Bool {
+package func isAlive(_ process: Int32) -> Bool {
   guard kill(process, 0) == 0 else { return false }
   guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8), let close = text.lastIndex(of: ")")
   else { return true }
