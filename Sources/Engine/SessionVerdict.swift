@@ -2,13 +2,13 @@
 // time and randomness are parameters.
 
 import Primitives
-import Recording
+package import Recording
 import Scenarios
 import Streams
-import Transports
+package import Transports
 
 /// What follows from the end of a connection.
-enum NextStep: Equatable {
+package enum NextStep: Equatable {
   case complete
   case fail(SessionErrorKind, String)
   /// After this many nanoseconds from the detection. `restarting`: from the first event anew.
@@ -16,33 +16,35 @@ enum NextStep: Equatable {
 }
 
 /// What is known when a connection has ended.
-struct ConnectionFacts {
-  var end: TransferEnd
-  var status = 0
+package struct ConnectionFacts {
+  package var end: TransferEnd
+  package var status = 0
   /// The response was a stream that was read (status and content type as wanted).
-  var isStream = false
-  var contentTypeIsWrong = false
-  var contentType = ""
-  var sawMarker = false
-  var sawError = false
-  var sawFinishReason = false
+  package var isStream = false
+  package var contentTypeIsWrong = false
+  package var contentType = ""
+  package var sawMarker = false
+  package var sawError = false
+  package var sawFinishReason = false
   /// The end that the scenario names with `until` was reached.
-  var reachedEnd = false
+  package var reachedEnd = false
   /// A limit of ours ended the connection: idle, first event.
-  var timeout: SessionErrorKind?
-  var streamFailed: SessionErrorKind?
-  var retryAfter: String?
+  package var timeout: SessionErrorKind?
+  package var streamFailed: SessionErrorKind?
+  package var retryAfter: String?
   /// Server-sent reconnection time in ms, −1 without.
-  var serverRetry: Int64 = -1
+  package var serverRetry: Int64 = -1
   /// Tries in a row without a stream that was open long enough.
-  var tries = 0
-  var errorBody = ""
+  package var tries = 0
+  package var errorBody = ""
   /// Uniform in 0..<1.
-  var random = 0.0
+  package var random = 0.0
+
+  package init(end: TransferEnd) { self.end = end }
 }
 
 extension SessionSettings {
-  func nextStep(_ facts: ConnectionFacts) -> NextStep {
+  package func nextStep(_ facts: ConnectionFacts) -> NextStep {
     if let kind = facts.streamFailed { return .fail(kind, "") }
     if facts.sawError { return restartOr(.fail(.streamError, "an error object inside the stream"), facts) }
     if isLLM {

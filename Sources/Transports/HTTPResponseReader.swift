@@ -8,9 +8,9 @@ internal import Darwin
 #endif
 
 /// Reads one response after another from a connection. 40 bytes, and a buffer only while a head is incomplete.
-struct HTTPResponseReader: ~Copyable {
+package struct HTTPResponseReader: ~Copyable {
   /// A head larger than this, or more trailer bytes, is a protocol violation.
-  static let maximumHead = 64 << 10
+  package static let maximumHead = 64 << 10
 
   private enum State: UInt8 {
     case head, length, untilClose
@@ -48,7 +48,7 @@ struct HTTPResponseReader: ~Copyable {
   private var head: [UInt8] = []
 
   /// What one call found. A range lies in the caller's buffer.
-  enum Step {
+  package enum Step {
     case needsMore
     case head(ResponseHead)
     case body(Range<Int>)
@@ -56,17 +56,17 @@ struct HTTPResponseReader: ~Copyable {
     case failed(String)
   }
 
-  init() {}
+  package init() {}
 
   /// Whether the connection can carry another request after `complete`.
-  var canBeReused: Bool { keepsAlive && state == .done }
+  package var canBeReused: Bool { keepsAlive && state == .done }
   /// Whether a close by the peer at this point is the regular end of the body.
-  var endsAtClose: Bool { state == .untilClose }
+  package var endsAtClose: Bool { state == .untilClose }
   /// Whether nothing of a response has come yet.
-  var isUntouched: Bool { state == .head && head.isEmpty }
+  package var isUntouched: Bool { state == .head && head.isEmpty }
 
   /// Makes ready for the next response on the same connection.
-  mutating func startResponse() {
+  package mutating func startResponse() {
     state = .head
     keepsAlive = true
     left = 0
@@ -76,7 +76,7 @@ struct HTTPResponseReader: ~Copyable {
 
   /// Advances over `buffer[position...]`; moves `position` past what was used. To be called until it says
   /// `needsMore`, `complete` or `failed`.
-  mutating func next(_ buffer: UnsafeMutableRawBufferPointer, _ position: inout Int) -> Step {
+  package mutating func next(_ buffer: UnsafeMutableRawBufferPointer, _ position: inout Int) -> Step {
     switch state {
     case .head: return readHead(buffer, &position)
     case .done: return .complete
