@@ -88,7 +88,8 @@ let package = Package(
     tests("StreamsTests", ["Streams", "FoundationClients", "Primitives", "CPlatform"]),
     tests("TransportsTests", ["Transports", "EventLoops", "Primitives"]),
     tests("RecordingTests", ["Recording", "Primitives"]),
-    tests("EngineTests", ["Engine", "Transports", "Recording", "Scenarios", "Primitives", "CPlatform"]),
+    tests(
+      "EngineTests", ["Engine", "Transports", "Streams", "Recording", "Scenarios", "Primitives", "CPlatform"]),
     tests("AnalysisTests", ["Analysis", "Recording", "Primitives"]),
     tests("ReportingTests", ["Reporting", "Analysis", "Recording", "Primitives"]),
     tests("MockServingTests", ["MockServing", "Scenarios", "Arrivals", "Primitives"]),

@@ -96,6 +96,8 @@ struct Session: ~Copyable {
   var contentType = ""
   var contentTypeIsWrong = false
   var retryAfter: String?
+  /// Where redirects led: the next connection of the session begins there.
+  var movedTo: String?
 
   init(_ settings: SessionSettings) {
     parser = StreamParser(settings.parser)
@@ -160,6 +162,7 @@ struct Session: ~Copyable {
     extractor = TokenExtractor(api: settings.api, decoder: settings.decoder)
     ledger = Ledger(first: settings.firstNumber)
     recovery = nil
+    movedTo = nil
     kept = settings.keepsText ? KeptText() : nil
   }
 
@@ -198,6 +201,7 @@ struct Session: ~Copyable {
     errorBody = []
     contentType = ""
     retryAfter = nil
+    movedTo = nil
   }
 }
 

@@ -100,6 +100,23 @@ extension SessionSettings {
   }
 }
 
+extension SessionSettings {
+  /// Whether later connections of a session begin where redirects led, as the standard's do (its request keeps the
+  /// redirected URL, whatwg/html issue 503).
+  ///
+  /// Not where that is another origin and the user gave headers: libcurl keeps credentials from another host only while
+  /// it follows the redirect itself.
+  func remembers(_ url: String) -> Bool {
+    guard policy == .whatwg, let to = WebAddress(url), let from = WebAddress(endpoint.url) else { return false }
+    if to.isSecure == from.isSecure && to.host.lowercased() == from.host.lowercased() && to.port == from.port { return true }
+    return endpoint.headers.allSatisfy { Self.harmlessHeaders.contains($0.name.lowercased()) } && endpoint.body.isEmpty
+  }
+
+  private static let harmlessHeaders: Set<String> = [
+    "accept", "accept-encoding", "cache-control", "user-agent", "content-type",
+  ]
+}
+
 /// A run that cannot begin or go on, in a sentence with what to do.
 package struct EngineError: Error, Sendable, CustomStringConvertible {
   package var description: String

@@ -21,6 +21,8 @@ package struct ConnectionFacts {
   package var status = 0
   /// The response was a stream that was read (status and content type as wanted).
   package var isStream = false
+  /// At least one byte of the body came, decoded.
+  package var hasBody = false
   package var contentTypeIsWrong = false
   package var contentType = ""
   package var sawMarker = false
@@ -119,46 +121,51 @@ extension SessionSettings {
   /// HTML Standard, 9.2.3: anything but a 200 event stream fails the connection for good; a network error or the end
   /// of the body reestablishes it after the reconnection time.
   private func standard(_ facts: ConnectionFacts) -> NextStep {
-    if facts.timeout != .timeoutFirstEvent || facts.isStream, let failure = failure(of: facts) {
-      switch failure.kind {
-      case .refused, .dns, .timeoutConnect, .reset, .tls: break
-      default: return .fail(failure.kind, failure.detail)
-      }
+    if let failure = statusFailure(facts) { return .fail(failure.kind, failure.detail) }
+    if case .failed(let kind, let detail) = facts.end {
       // The standard lets a client give up where it knows that trying again is futile.
-      if failure.kind == .tls { return .fail(failure.kind, failure.detail) }
-    }
-    if let most = reconnect.tries, facts.tries >= most { return exhausted(facts) }
-    let base = facts.serverRetry >= 0 ? facts.serverRetry &* 1_000_000 : reconnect.retry.value
-    return .retry(delay: jittered(clamped(base), facts, share: reconnect.jitter ?? 0, upwards: true), restarting: false)
-  }
-
-  private func backoff(_ facts: ConnectionFacts) -> NextStep {
-    if facts.timeout == nil, let failure = failure(of: facts) {
-      switch failure.kind {
-      case .http4xx where facts.status != 408, .http3xx, .redirectLoop, .contentType, .unsupportedEncoding, .tls,
-        .protocolError, .tooLarge, .parse:
-        return .fail(failure.kind, failure.detail)
+      switch kind {
+      case .tls: return .fail(.tls, detail)
+      case .redirectLoop: return .fail(.redirectLoop, detail)
+      case .unsupported: return .fail(.protocolError, detail)
+      case .unsupportedEncoding where !facts.hasBody: return .fail(.unsupportedEncoding, detail)
       default: break
       }
     }
+    if let most = reconnect.tries, facts.tries >= most { return exhausted(facts) }
+    let base = clamped(reconnectionTime(facts.serverRetry))
+    return .retry(delay: jittered(base, facts, share: reconnect.jitter ?? 0, upwards: true), restarting: false)
+  }
+
+  private func backoff(_ facts: ConnectionFacts) -> NextStep {
+    if facts.timeout == nil, let failure = failure(of: facts), isFinal(failure.kind, facts) {
+      return .fail(failure.kind, failure.detail)
+    }
     return delayed(facts, restarting: false)
+  }
+
+  /// What another try would not mend. A body that breaks off in bad framing or coding is a broken connection.
+  private func isFinal(_ kind: SessionErrorKind, _ facts: ConnectionFacts) -> Bool {
+    switch kind {
+    case .http4xx: facts.status != 408
+    case .http3xx, .redirectLoop, .contentType, .tls, .tooLarge, .parse: true
+    case .protocolError: !facts.isStream
+    case .unsupportedEncoding: !facts.hasBody
+    default: false
+    }
   }
 
   /// For APIs that cannot resume: once more from the start.
   private func restartOr(_ failure: NextStep, _ facts: ConnectionFacts) -> NextStep {
     guard policy == .restart, case .fail(let kind, _) = failure else { return failure }
-    switch kind {
-    case .http4xx where facts.status != 408, .http3xx, .redirectLoop, .contentType, .unsupportedEncoding, .tls,
-      .protocolError, .tooLarge, .parse, .dns:
-      return failure
-    default: return delayed(facts, restarting: true)
-    }
+    if kind == .dns || isFinal(kind, facts) { return failure }
+    return delayed(facts, restarting: true)
   }
 
   /// base · factor^tries, at most cap; `retry` of the stream takes the place of base, `Retry-After` is the least.
   private func delayed(_ facts: ConnectionFacts, restarting: Bool) -> NextStep {
     if facts.tries >= reconnect.tries ?? 5 { return exhausted(facts) }
-    let base = facts.serverRetry >= 0 ? Double(facts.serverRetry) * 1e6 : Double(reconnect.base.value)
+    let base = facts.serverRetry >= 0 ? Double(reconnectionTime(facts.serverRetry)) : Double(reconnect.base.value)
     let grown = min(base * Maths.pow(reconnect.factor, Double(facts.tries)), Double(max(reconnect.cap.value, 0)))
     var delay = jittered(clamped(Int64(min(grown, 9e18))), facts, share: reconnect.jitter ?? 0.5, upwards: false)
     if facts.status == 429 || facts.status == 503, let asked = RetryAfter.nanoseconds(facts.retryAfter) {
@@ -172,6 +179,31 @@ extension SessionSettings {
     case .fail(let kind, let detail):
       return .fail(kind, detail + (detail.isEmpty ? "" : "; ") + "given up after \(facts.tries) tries")
     default: return .fail(.truncated, "given up after \(facts.tries) tries")
+    }
+  }
+
+  /// The time that the stream asked for with `retry`, in ns, else the default. A huge `retry` stays huge.
+  func reconnectionTime(_ serverRetry: Int64) -> Int64 {
+    guard serverRetry >= 0 else { return reconnect.retry.value }
+    let (nanoseconds, overflow) = serverRetry.multipliedReportingOverflow(by: 1_000_000)
+    return overflow ? .max : nanoseconds
+  }
+
+  /// The count of tries in a row after one more end: a connection that was open for long, or one that brought events
+  /// under the standard's policy, begins anew.
+  func triesAfter(_ tries: Int, openFor: Int64, events: Int64) -> Int {
+    let isFresh = openFor >= reconnect.resetAfter.value || policy == .whatwg && events > 0
+    return isFresh ? 1 : tries + 1
+  }
+
+  /// Why a connection ended, in a stable word: an error kind, `end` for a finished body, `cut` for one that was not.
+  func reason(_ facts: ConnectionFacts) -> String {
+    if let timeout = facts.timeout { return timeout.word }
+    if let failure = failure(of: facts) { return failure.kind.word }
+    switch facts.end {
+    case .complete: return "end"
+    case .cut: return "cut"
+    case .failed: return SessionErrorKind.reset.word
     }
   }
 
@@ -194,10 +226,35 @@ enum RetryAfter {
   }
 }
 
-/// The media type of a response, without parameters, in lower case (Fetch Standard, "extract a MIME type").
+/// The media type of a response, without parameters, in lower case; empty where there is none that can be read.
+///
+/// Source: Fetch Standard, "extract a MIME type": of several values in one field the last readable one counts, `*/*`
+/// aside; MIME Sniffing Standard, "parse a MIME type": type and subtype are HTTP tokens.
 enum MediaType {
   static func essence(_ value: String) -> String {
-    let essence = value.prefix { $0 != ";" }
-    return essence.filter { $0 != " " && $0 != "\t" }.lowercased()
+    var found = ""
+    for part in value.split(separator: ",") {
+      let essence = part.prefix { $0 != ";" }.trimming { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\n" }.lowercased()
+      let halves = essence.split(separator: "/", omittingEmptySubsequences: false)
+      guard halves.count == 2, halves.allSatisfy(isToken), essence != "*/*" else { continue }
+      found = essence
+    }
+    return found
+  }
+
+  private static func isToken(_ text: Substring) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+      }
+  }
+}
+
+extension Substring {
+  /// Without what `isBlank` says at either end.
+  fileprivate func trimming(_ isBlank: (Character) -> Bool) -> Substring {
+    var rest = drop(while: isBlank)
+    while let last = rest.last, isBlank(last) { rest.removeLast() }
+    return rest
   }
 }

@@ -130,6 +130,7 @@ extension Worker {
     var facts = ConnectionFacts(end: end)
     facts.status = Int(session.pointee.status)
     facts.isStream = session.pointee.connectionOpened >= 0
+    facts.hasBody = session.pointee.connectionFirstByte >= 0
     facts.contentTypeIsWrong = session.pointee.contentTypeIsWrong
     facts.contentType = session.pointee.contentType
     facts.sawMarker = session.pointee.isMarked
@@ -205,9 +206,9 @@ extension Worker {
     finishHeadOnly(session)
     if session.pointee.connectionOpened >= 0 || session.pointee.recovery == nil { lost(place, at, end) }
     let openFor = session.pointee.connectionOpened >= 0 ? at - session.pointee.connectionOpened : 0
-    if openFor >= settings.reconnect.resetAfter.value { session.pointee.tries = 0 }
-    if settings.policy == .whatwg && session.pointee.connectionEvents > 0 { session.pointee.tries = 0 }
-    session.pointee.tries += 1
+    session.pointee.tries = Int32(
+      clamping: settings.triesAfter(
+        Int(session.pointee.tries), openFor: openFor, events: session.pointee.connectionEvents))
     if restarting {
       session.pointee.restartedTokens += session.pointee.tokenEvents - session.pointee.restartedBefore
       session.pointee.restartedBefore = session.pointee.tokenEvents
@@ -215,8 +216,7 @@ extension Worker {
       session.pointee.parser.reset(keepingLastEventID: false)
     }
     if let recovery = session.pointee.recovery, recovery.record.delayAsked < 0 {
-      recovery.record.delayAsked =
-        session.pointee.retry >= 0 ? session.pointee.retry &* 1_000_000 : settings.reconnect.retry.value
+      recovery.record.delayAsked = settings.reconnectionTime(session.pointee.retry)
     }
     session.pointee.phase = .waiting
     session.pointee.retryAt = at + delay

@@ -345,6 +345,7 @@ final class Worker: TransferReceiver {
     if settings.usesMock && !settings.isLLM {
       request.url = settings.mockEventsURL(session: session.pointee.index, place: place)
     }
+    if let url = session.pointee.movedTo { request.url = url }
     if session.pointee.maxTokens >= 0 { request.body = load.body(maxTokens: Int(session.pointee.maxTokens)) }
     session.pointee.beginConnection(at: now)
     budget.requests += 1
@@ -396,6 +397,7 @@ final class Worker: TransferReceiver {
     let session = sessions + place
     session.pointee.status = Int32(head.status)
     session.pointee.retryAfter = head.retryAfter
+    if let url = head.finalURL, settings.remembers(url) { session.pointee.movedTo = url }
     session.pointee.lastActivity = at.nanoseconds
     let essence = MediaType.essence(head.contentType)
     let typeIsRight = settings.contentTypes.isEmpty || settings.contentTypes.contains(essence)

@@ -228,9 +228,8 @@ package final class CurlTransport: Transport {
         .tls
       case CURLE_TOO_MANY_REDIRECTS: .redirectLoop
       case CURLE_BAD_CONTENT_ENCODING: .unsupportedEncoding
-      case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-        CURLE_URL_MALFORMAT:
-        .protocolViolation
+      case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM: .protocolViolation
+      case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: .unsupported
       default: .reset
       }
     return .failed(kind, detail: detail)
@@ -246,7 +245,8 @@ package final class CurlTransport: Transport {
     _ = CCurl_setopt_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     _ = CCurl_setopt_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
     _ = CCurl_setopt_long(easy, CURLOPT_FOLLOWLOCATION, endpoint.followsRedirects ? 1 : 0)
-    _ = CCurl_setopt_long(easy, CURLOPT_MAXREDIRS, 10)
+    // Fetch Standard, "HTTP-redirect fetch".
+    _ = CCurl_setopt_long(easy, CURLOPT_MAXREDIRS, 20)
     // A POST stays a POST through 301, 302 and 303: turning it into a GET would measure another thing.
     _ = CCurl_setopt_long(easy, CURLOPT_POSTREDIR, 7)
     _ = CCurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(endpoint.connectTimeout.milliseconds)))
@@ -370,9 +370,17 @@ package final class CurlTransport: Transport {
   private func headIsComplete(_ place: UnsafeMutablePointer<CurlPlace>) {
     let head = place.pointee.head
     if head.status < 200 { return }
-    if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects { return }
+    if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects {
+      place.pointee.isRedirected = true
+      return
+    }
     place.pointee.headIsReported = true
-    receiver.headReceived(place.pointee.index, head, at: .now())
+    if place.pointee.isRedirected, let easy = place.pointee.easy {
+      var url: UnsafeMutablePointer<CChar>?
+      _ = CCurl_getinfo_string(easy, CURLINFO_EFFECTIVE_URL, &url)
+      place.pointee.head.finalURL = url.map { String(cString: $0) }
+    }
+    receiver.headReceived(place.pointee.index, place.pointee.head, at: .now())
   }
 
   fileprivate func bodyBytes(_ place: UnsafeMutablePointer<CurlPlace>, _ bytes: UnsafeRawBufferPointer, _ at: Instant) {
@@ -392,6 +400,7 @@ struct CurlPlace {
   var isActive = false
   var isSent = false
   var headIsReported = false
+  var isRedirected = false
   var head = ResponseHead()
 
   init(transport: Unmanaged<CurlTransport>, index: Int) {
@@ -402,6 +411,7 @@ struct CurlPlace {
   mutating func begin() {
     isSent = false
     headIsReported = false
+    isRedirected = false
     head = ResponseHead()
   }
 

@@ -101,6 +101,8 @@ package struct ResponseHead: Sendable, Equatable {
   package var contentEncoding = ""
   package var retryAfter: String?
   package var location: String?
+  /// Where followed redirects led; nil without one.
+  package var finalURL: String?
   /// 10, 11, 20.
   package var version = 11
 

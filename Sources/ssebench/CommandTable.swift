@@ -9,6 +9,7 @@ enum CommandTable {
     MockCommand.command,
     ParseCommand.command,
     ExtractCommand.command,
+    ListenCommand.command,
     TimelineCommand.command,
     ConformanceCommand.command,
     BenchCommand.bench,

@@ -56,14 +56,20 @@ enum ParseCommand {
 /// Prints events as `parse` does.
 struct EventPrinter: EventSink, ~Copyable {
   var out = ResultWriter()
+  /// Members that stand before the event's own, each with a comma behind it.
+  var prefix = ""
 
   mutating func receive(_ event: EventSlices) {
     let isDataAlone = event.fields == .data && event.type.isEmpty && event.lastEventID.baseAddress == nil
     if isDataAlone {
-      out.write(#"{"data":"#)
+      out.write("{")
+      out.write(prefix)
+      out.write(#""data":"#)
       out.writeJSON(event.data)
     } else {
-      out.write(#"{"event":"#)
+      out.write("{")
+      out.write(prefix)
+      out.write(#""event":"#)
       write(event.type, event.fields.contains(.type))
       out.write(#","data":"#)
       write(event.data, event.fields.contains(.data))

@@ -27,6 +27,8 @@ enum RunCommand {
       Flag("--header", short: "-H", "'K: V'", "A request header; without a file", repeats: true),
       Flag("--shard", "I/N", "Run this part of the plan, I from 0; default: what the launcher says"),
       Flag("--start-at", "TIME", "Start at this wall-clock time: ISO 8601, or seconds since 1970"),
+      Flag("--dashboard", "[ADDR:]PORT", "Serve a page about the run while it goes on; on loopback unless ADDR is given"),
+      Flag("--metrics", "[ADDR:]PORT", "Serve the figures to Prometheus at /metrics; may be the dashboard's port"),
       Flag("--quiet", nil, "Print nothing but errors"),
       Flag("--json", nil, "Print summary.json instead of the summary for people"),
       Flag("--yes", nil, "Allow more than 50 live sessions to an address that is not loopback"),
@@ -43,6 +45,8 @@ enum RunCommand {
     options.json = invocation.has("--json")
     options.confirmed = invocation.has("--yes")
     options.history = invocation.value("--history")
+    options.dashboard = try invocation.value("--dashboard").map { try LiveAddress($0, flag: "--dashboard") }
+    options.metrics = try invocation.value("--metrics").map { try LiveAddress($0, flag: "--metrics") }
     options.startAt = try invocation.value("--start-at").map { try StartTime.milliseconds($0) }
     do throws(ShardProblem) {
       options.shard = try Shard.fromEnvironment(

@@ -17,11 +17,14 @@ final class RunConductor {
   private let origin = Instant.now()
   private var record = RunRecord()
   private let panel: LivePanel?
+  private let gateWatch: GateWatch?
+  private var live: LiveView?
 
   init(_ loaded: LoadedScenario, options: RunOptions) {
     self.loaded = loaded
     self.options = options
     panel = Terminal.errorIsTerminal && !options.quiet ? LivePanel() : nil
+    gateWatch = GateWatch(loaded.variants[0].scenario.gates)
   }
 
   /// What one load of one variant is: variants of `compare`, and the points of a sweep.
@@ -39,6 +42,8 @@ final class RunConductor {
     try confirm()
     DescriptorLimit.raise()
     try checkDescriptors(parts)
+    live = try LiveView(options, loaded)
+    defer { live?.end() }
     let folder = try makeFolder()
     Interrupts.watch()
     prepareRecord(parts)
@@ -148,6 +153,8 @@ final class RunConductor {
   // MARK: Variants in their turns
 
   private func runParts(_ parts: [Part], _ folder: RunFolder) throws {
+    let followers: [any RunObserver] = [gateWatch, live?.watch].compactMap { $0 }
+    let observer = followers.isEmpty ? nil : ObserverList(followers)
     let repeats = options.session != nil ? 1 : max(1, parts[0].scenario.measure.repeats)
     var random = SeededRandom(seed: record.seed, purpose: "order of variants")
     for repetition in 0..<repeats {
@@ -155,7 +162,7 @@ final class RunConductor {
         let runner = VariantRunner(
           scenario: parts[number].scenario, variant: record.variants[number], variantNumber: number,
           repetition: repetition, folder: folder, options: options, secrets: loaded.secrets, runOrigin: origin,
-          runWallMilliseconds: startedAtMilliseconds, panel: panel, observer: nil)
+          runWallMilliseconds: startedAtMilliseconds, panel: panel, observer: observer)
         do {
           try runner.run(mockSettings: parts[number].scenario.endpoint.url == nil ? parts[number].scenario.endpoint.mock?.json : nil)
         } catch let error as EngineError {
@@ -170,6 +177,13 @@ final class RunConductor {
         }
         if Interrupts.seen > 0 {
           record.partialBecause = "The run was interrupted."
+          return
+        }
+        if let reason = gateWatch?.reason {
+          record.warnings.append(
+            RunWarning(
+              code: "aborted_by_gate", message: "The run was ended early. \(reason)",
+              hint: "The gate has abort_on_fail; without it the run goes on to its end.", variant: parts[number].name))
           return
         }
         if runner.budgetIsSpent {
@@ -198,6 +212,7 @@ final class RunConductor {
           hint: "Run as root, or allow it with `ulimit -r`."))
     }
     do { _ = try folder.finish(record) } catch { throw CommandFailure(.ioError, "\(error)") }
+    live?.watch.ended(verdict: folder.summary?.verdict.rawValue ?? "partial")
     if let summary = folder.summary {
       if options.json {
         Terminal.result(summary.tree.text(pretty: true))

@@ -15,8 +15,9 @@ struct RunOptions: Sendable {
   var json = false
   /// More than 50 live sessions may go to an address that is not loopback.
   var confirmed = false
-  var dashboard: String?
-  var metrics: String?
+  /// Where a page about the run is served while it goes on, and its figures for Prometheus.
+  var dashboard: LiveAddress?
+  var metrics: LiveAddress?
   var history: String?
   /// As typed, for "how to reproduce".
   var commandLine = ""
