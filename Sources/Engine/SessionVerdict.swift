@@ -90,6 +90,8 @@ extension SessionSettings {
         case .protocolViolation, .unsupported: .protocolError
         case .redirectLoop: .redirectLoop
         case .unsupportedEncoding: .unsupportedEncoding
+        case .idleTimeout: .timeoutIdle
+        case .overflow: .tooLarge
         }
       return (word, detail)
     }
