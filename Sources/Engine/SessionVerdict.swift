@@ -36,6 +36,8 @@ struct ConnectionFacts {
   var serverRetry: Int64 = -1
   /// Tries in a row without a stream that was open long enough.
   var tries = 0
+  /// The EventSource client closed without an error that its user could see.
+  var isSilent = false
   var errorBody = ""
   /// Uniform in 0..<1.
   var random = 0.0
@@ -53,6 +55,10 @@ extension SessionSettings {
       return .complete
     }
     if !isLLM && facts.status == 204 { return .complete }
+    if client.needsNoMarker && facts.isStream && facts.end == .complete && facts.timeout == nil { return .complete }
+    if client.endsAtCleanClose && facts.isStream && facts.end == .complete && facts.timeout == nil {
+      return withoutPolicy(facts)
+    }
     switch policy {
     case .none: return withoutPolicy(facts)
     case .restart: return restartOr(withoutPolicy(facts), facts)
@@ -76,6 +82,7 @@ extension SessionSettings {
 
   /// A status, content type or transport failure; nil where the response was a stream that ended.
   private func failure(of facts: ConnectionFacts) -> (kind: SessionErrorKind, detail: String)? {
+    if facts.isSilent { return nil }
     if case .failed(let kind, let detail) = facts.end, !(kind == .reset && facts.isStream) {
       if facts.status != 0 && kind == .reset && !facts.isStream {
         return statusFailure(facts) ?? (.reset, detail)
@@ -108,6 +115,7 @@ extension SessionSettings {
         return (.contentType, type + body)
       }
       return nil
+    case 201..<300 where client.opensAnyType: return nil
     case 429: return (.http429, "status 429\(body)")
     case 300..<400: return (.http3xx, "status \(facts.status)\(body)")
     case 400..<500: return (.http4xx, "status \(facts.status)\(body)")
@@ -133,8 +141,11 @@ extension SessionSettings {
   }
 
   private func backoff(_ facts: ConnectionFacts) -> NextStep {
+    if client.triesAfterEveryError { return delayed(facts, restarting: false) }
     if facts.timeout == nil, let failure = failure(of: facts) {
       switch failure.kind {
+      case .http4xx where client.givesUpOnRefusal, .http429 where client.givesUpOnRefusal:
+        return .fail(failure.kind, failure.detail)
       case .http4xx where facts.status != 408, .http3xx, .redirectLoop, .contentType, .unsupportedEncoding, .tls,
         .protocolError, .tooLarge, .parse:
         return .fail(failure.kind, failure.detail)
@@ -147,7 +158,9 @@ extension SessionSettings {
   /// For APIs that cannot resume: once more from the start.
   private func restartOr(_ failure: NextStep, _ facts: ConnectionFacts) -> NextStep {
     guard policy == .restart, case .fail(let kind, _) = failure else { return failure }
+    if client.triesAfterEveryError { return delayed(facts, restarting: true) }
     switch kind {
+    case .http4xx where client.givesUpOnRefusal, .http429 where client.givesUpOnRefusal: return failure
     case .http4xx where facts.status != 408, .http3xx, .redirectLoop, .contentType, .unsupportedEncoding, .tls,
       .protocolError, .tooLarge, .parse, .dns:
       return failure
@@ -161,7 +174,7 @@ extension SessionSettings {
     let base = facts.serverRetry >= 0 ? Double(facts.serverRetry) * 1e6 : Double(reconnect.base.value)
     let grown = min(base * Maths.pow(reconnect.factor, Double(facts.tries)), Double(max(reconnect.cap.value, 0)))
     var delay = jittered(clamped(Int64(min(grown, 9e18))), facts, share: reconnect.jitter ?? 0.5, upwards: false)
-    if facts.status == 429 || facts.status == 503, let asked = RetryAfter.nanoseconds(facts.retryAfter) {
+    if facts.status == 429 || facts.status == 503, !client.ignoresRetryAfter, let asked = RetryAfter.nanoseconds(facts.retryAfter) {
       delay = max(delay, clamped(asked))
     }
     return .retry(delay: delay, restarting: restarting)

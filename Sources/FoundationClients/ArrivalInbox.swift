@@ -1,11 +1,11 @@
 // Between URLSession's threads and a worker's: what arrived, with its instant, in order. Bounded; the worker's queue is
 // woken when the first arrival comes into an empty inbox.
 
-package import EventLoops
+import EventLoops
 import Foundation
-package import Primitives
+import Primitives
 import Synchronization
-package import Transports
+import Transports
 
 /// What a delegate was told, by the key of its transfer.
 enum Arrival: Sendable {
