@@ -37,6 +37,23 @@ package struct HistogramCells {
   }
 }
 
+/// The memory of some histograms, at one fixed address.
+final class HistogramBlock: @unchecked Sendable {
+  let cells: UnsafeMutablePointer<HistogramCells>
+  private let count: Int
+
+  init(count: Int) {
+    self.count = count
+    cells = .allocate(capacity: count)
+    for index in 0..<count { (cells + index).initialize(to: HistogramCells()) }
+  }
+
+  deinit {
+    for index in 0..<count { cells[index].release() }
+    cells.deallocate()
+  }
+}
+
 /// A histogram of nanoseconds with three significant digits, mergeable without loss, in HdrHistogram's bucket layout
 /// (unit magnitude 0, 2,048 sub-buckets). Values above `highest` are counted as `highest`; negative ones as 0.
 ///
@@ -49,18 +66,18 @@ package final class Histogram: @unchecked Sendable {
   package static let size = (43 - 11 + 2) * subBucketHalf
 
   package let cells: UnsafeMutablePointer<HistogramCells>
-  private let ownsCells: Bool
+  /// Keeps `cells` alive: a view may outlive the record that it was made for.
+  private let owner: HistogramBlock
 
   package init() {
-    cells = .allocate(capacity: 1)
-    cells.initialize(to: HistogramCells())
-    ownsCells = true
+    owner = HistogramBlock(count: 1)
+    cells = owner.cells
   }
 
-  /// A view of cells that another object owns and outlives this one.
-  init(viewing cells: UnsafeMutablePointer<HistogramCells>) {
-    self.cells = cells
-    ownsCells = false
+  /// The cells at one place of a block.
+  init(_ block: HistogramBlock, at index: Int) {
+    owner = block
+    cells = block.cells + index
   }
 
   /// A histogram read back: counts by index of the layout, and the exact sums where they were kept (else computed from
@@ -108,13 +125,6 @@ package final class Histogram: @unchecked Sendable {
   /// The indices that may hold counts; empty when nothing was recorded.
   package var usedIndices: Range<Int> {
     count > 0 ? Self.index(of: lowest)..<Self.index(of: largest) + 1 : 0..<0
-  }
-
-  deinit {
-    if ownsCells {
-      cells.pointee.release()
-      cells.deallocate()
-    }
   }
 
   package var count: Int64 { cells.pointee.count }

@@ -110,15 +110,13 @@ package final class IntervalRecord: @unchecked Sendable {
   package init() {
     hot = .allocate(capacity: 1)
     hot.initialize(to: Counters())
-    cells = .allocate(capacity: Self.metricCount + 1)
-    for index in 0...Self.metricCount { (cells + index).initialize(to: HistogramCells()) }
-    histograms = (0..<Self.metricCount).map { [cells] in Histogram(viewing: cells + $0) }
-    readBytes = Histogram(viewing: cells + Self.metricCount)
+    let block = HistogramBlock(count: Self.metricCount + 1)
+    cells = block.cells
+    histograms = (0..<Self.metricCount).map { Histogram(block, at: $0) }
+    readBytes = Histogram(block, at: Self.metricCount)
   }
 
   deinit {
-    for index in 0...Self.metricCount { cells[index].release() }
-    cells.deallocate()
     hot.deallocate()
   }
 
