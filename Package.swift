@@ -57,7 +57,7 @@ let package = Package(
     // WuKongIM's frames, JSON-RPC, client and message projection; knows no socket.
     target("WuKongIM", ["Primitives", "CWslay"]),
     // Models of clients made with Foundation: URLSession and JSONDecoder.
-    target("FoundationClients", ["Streams", "Primitives"]),
+    target("FoundationClients", ["Transports", "Streams", "EventLoops", "Primitives"]),
     // Readiness and timers: epoll or kqueue behind one loop.
     target("EventLoops", ["Primitives", "CPlatform"]),
     // Instants, durations, rates, the clock, seeded randomness, JSON values, checksums, the catalogue of figures.
@@ -94,6 +94,7 @@ let package = Package(
     tests("ReportingTests", ["Reporting", "Analysis", "Recording", "Primitives"]),
     tests("MockServingTests", ["MockServing", "Scenarios", "Arrivals", "Primitives"]),
     tests("WuKongIMTests", ["WuKongIM", "Primitives"]),
+    tests("FoundationClientsTests", ["FoundationClients", "Transports", "Streams", "EventLoops", "Primitives"]),
     tests("LayeringTests", []),
     .testTarget(
       name: "EndToEndTests", dependencies: ["ssebench", "TestSupport", "Primitives"], swiftSettings: swiftSettings),

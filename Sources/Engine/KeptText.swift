@@ -9,6 +9,8 @@ final class KeptText {
   private var used = 256
   /// `accumulate-string` and `coalesce`: a growing String, doublings and all.
   private(set) var text = ""
+  /// What the view shows: the text as last published.
+  private(set) var shown = ""
   private(set) var publishes = 0
   private var published = Int64.min
   private var isPending = false
@@ -38,19 +40,31 @@ final class KeptText {
   }
 
   /// A view that updates at most once a frame: the first text at once, the last always.
-  func coalesce(_ bytes: UnsafeRawBufferPointer, at now: Int64) {
+  ///
+  /// - Returns: true where text has begun to wait for the next frame: `publish` is then due at `nextPublish`.
+  @discardableResult
+  func coalesce(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Bool {
     appendString(bytes)
+    let wasPending = isPending
+    isPending = true
     if published == .min || now - published >= Self.frame {
-      published = now
-      publishes += 1
-      isPending = false
-    } else {
-      isPending = true
+      publish(at: now)
+      return false
     }
+    return !wasPending
   }
 
-  func flush() {
-    if isPending { publishes += 1 }
+  /// When waiting text is to be shown; nil where none waits.
+  var nextPublish: Int64? { isPending ? published + Self.frame : nil }
+
+  func publish(at now: Int64) {
+    guard isPending else { return }
+    published = now
+    publishes += 1
     isPending = false
+    // A view keeps the text it shows, so that the next append copies it: what a view model pays for an update.
+    shown = text
   }
+
+  func flush() { publish(at: published) }
 }

@@ -1,7 +1,8 @@
 // One session, watched: every change of state and every event is told as it happens. In: the settings of a variant and
 // where to end. It goes through the transports, parsers and rules of a run; it records nothing and knows no output.
 
-package import EventLoops
+import EventLoops
+import Recording
 package import Primitives
 internal import Scenarios
 package import Streams

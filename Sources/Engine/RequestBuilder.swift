@@ -19,7 +19,7 @@ package enum RequestBuilder {
     var headers: [(name: String, value: String)] = []
     if !address.body.isEmpty { headers.append(("Content-Type", "application/json")) }
     headers.append(("Accept", api == .ollama ? "application/x-ndjson" : "text/event-stream"))
-    if api == .sse { headers.append(("Cache-Control", "no-store")) }
+    if api == .sse || scenario.client.stack == .eventsource || scenario.client.stack == .liveMonitor { headers.append(("Cache-Control", "no-store")) }
     if api == .anthropicMessages { headers.append(("anthropic-version", "2023-06-01")) }
     headers.append(("User-Agent", "ssebench"))
     for header in source.headers {

@@ -90,6 +90,8 @@ struct Session: ~Copyable {
   var ledger: Ledger
   /// The disconnection that is being recovered from.
   var recovery: RecoveryState?
+  /// The task of the EventSource client that the connection stands for.
+  var task: EventSourceClient?
   /// What the consumer keeps, and an error body's beginning.
   var kept: KeptText?
   var errorBody: [UInt8] = []
@@ -163,6 +165,7 @@ struct Session: ~Copyable {
     ledger = Ledger(first: settings.firstNumber)
     recovery = nil
     movedTo = nil
+    task = nil
     kept = settings.keepsText ? KeptText() : nil
   }
 
@@ -197,6 +200,7 @@ struct Session: ~Copyable {
     parser.reset(keepingLastEventID: false)
     ledger = Ledger(first: settings.firstNumber)
     recovery = nil
+    task = nil
     kept = nil
     errorBody = []
     contentType = ""
@@ -206,6 +210,9 @@ struct Session: ~Copyable {
 }
 
 extension SessionSettings {
+  /// The pipeline of the tutorials gives up at the first line that is not the JSON it expects.
+  var failsOnUndecodable: Bool { faithful && parser.mode == .lines && decoder != .none && isLLM }
+
   /// The number that a whole stream begins with; nil where the first seen counts.
   var firstNumber: Int64? { usesMock && verify == nil ? 1 : verify?.first }
 

@@ -3,6 +3,7 @@
 package import Primitives
 package import Scenarios
 package import Streams
+import Transports
 
 extension SessionSettings {
   /// - Parameters:

@@ -36,11 +36,14 @@ package struct SessionSettings: Sendable {
   package var model: String?
   package var maxTokensKey: Bool
   package var faithful: Bool
+  package var client: ClientModel
   package var sessionHeader: Bool
   package var measuresMemory: Bool
   package var realtime: Bool
   /// Makes each worker's transport where the stack is not one of the engine's own.
   package var transportFactory: TransportFactory?
+  /// Makes each worker's decoder for `DecoderKind.foundation`; nil: simdjson stands in.
+  package var foreignDecoder: (@Sendable () -> any ForeignDecoder)?
 
   /// - Parameter mockURLs: where the run's mock listens; nil for a foreign endpoint.
   package init(_ scenario: Scenario, mockURLs: [String]?) throws(EngineError) {
@@ -78,6 +81,7 @@ package struct SessionSettings: Sendable {
     stack = client.stack
     seed = scenario.seed
     faithful = client.fidelity == .faithful
+    self.client = ClientModel(client)
     sessionHeader = usesMock && api != .sse
     measuresMemory = scenario.measure.memory
     realtime = scenario.measure.priority == .realtime
@@ -86,6 +90,9 @@ package struct SessionSettings: Sendable {
     case .ollama: contentTypes = ["application/x-ndjson", "application/ndjson", "application/json", "text/event-stream"]
     default: contentTypes = mode == .ndjson || mode == .custom ? [] : ["text/event-stream"]
     }
+    if self.client.ignoresContentType { contentTypes = [] }
+    // Foundation's limit comes first; this one is for when it does not.
+    if self.client.leavesIdleToFoundation { idleTimeout += 2_000_000_000 }
     model = isLLM && scenario.request.body == nil ? scenario.request.model : nil
     endpoint = RequestBuilder.endpoint(scenario, api: api, mockURLs: mockURLs)
     if stack == .raw, let objection = RawTransport.objection(to: endpoint) { throw EngineError(objection) }

@@ -43,6 +43,10 @@ struct SessionSink: EventSink {
       afterTheEnd(event)
       return
     }
+    if session.pointee.cancelledAt >= 0 {
+      afterCancel(event)
+      return
+    }
     session.pointee.events += 1
     session.pointee.connectionEvents += 1
     hot.pointee.events += 1
@@ -98,7 +102,6 @@ struct SessionSink: EventSink {
     session.pointee.lastToken = now
     session.pointee.lastStamp = meaning.stampTime
     if meaning.stampTime >= 0 { cells[Metric.delivery.rawValue].record(now - meaning.stampTime) }
-    if session.pointee.cancelledAt >= 0 { session.pointee.tokensAfterCancel += 1 }
     consume(meaning)
   }
 
@@ -108,7 +111,8 @@ struct SessionSink: EventSink {
     case .discard, .slow: break
     case .accumulate: session.pointee.kept?.appendBlocks(meaning.content)
     case .accumulateString: session.pointee.kept?.appendString(meaning.content)
-    case .coalesce: session.pointee.kept?.coalesce(meaning.content, at: now)
+    case .coalesce:
+      if session.pointee.kept?.coalesce(meaning.content, at: now) == true { worker.publishLater(session) }
     case .leak(let bytes, let oneIn):
       if session.pointee.index % Int64(max(1, oneIn)) == 0 { worker.leak(bytes) }
     }
@@ -145,6 +149,10 @@ struct SessionSink: EventSink {
       session.pointee.isUndecodable = true
       hot.pointee.undecodable += 1
     }
+    if worker.settings.failsOnUndecodable, meaning.isUndecodable || meaning.hasError {
+      worker.undecodable(session, event, now)
+      return
+    }
     if meaning.hasUsage && meaning.usage.output >= 0 { session.pointee.usageTokens = Int64(meaning.usage.output) }
     if meaning.hasError {
       session.pointee.sawError = true
@@ -167,7 +175,14 @@ struct SessionSink: EventSink {
     session.pointee.phase = .finished
   }
 
-  /// Events behind the end marker: an error object still counts, so do tokens after a cancellation.
+  /// The consumer has gone, the producer goes on: tokens that nobody reads.
+  private func afterCancel(_ event: EventSlices) {
+    let meaning = session.pointee.extractor.read(event, stamp: false, scratch: worker.scratch)
+    if meaning.hasOutput { session.pointee.tokensAfterCancel += 1 }
+    if meaning.isTerminal && worker.settings.isLLM { markEnd() }
+  }
+
+  /// Events behind the end marker: an error object still counts.
   private func afterTheEnd(_ event: EventSlices) {
     guard session.pointee.phase == .finished || session.pointee.phase == .closing else { return }
     let meaning = session.pointee.extractor.read(event, stamp: false, scratch: worker.scratch)

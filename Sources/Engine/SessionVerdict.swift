@@ -38,6 +38,8 @@ package struct ConnectionFacts {
   package var serverRetry: Int64 = -1
   /// Tries in a row without a stream that was open long enough.
   package var tries = 0
+  /// The EventSource client closed without an error that its user could see.
+  package var isSilent = false
   package var errorBody = ""
   /// Uniform in 0..<1.
   package var random = 0.0
@@ -57,6 +59,10 @@ extension SessionSettings {
       return .complete
     }
     if !isLLM && facts.status == 204 { return .complete }
+    if client.needsNoMarker && facts.isStream && facts.end == .complete && facts.timeout == nil { return .complete }
+    if client.endsAtCleanClose && facts.isStream && facts.end == .complete && facts.timeout == nil {
+      return withoutPolicy(facts)
+    }
     switch policy {
     case .none: return withoutPolicy(facts)
     case .restart: return restartOr(withoutPolicy(facts), facts)
@@ -80,6 +86,7 @@ extension SessionSettings {
 
   /// A status, content type or transport failure; nil where the response was a stream that ended.
   private func failure(of facts: ConnectionFacts) -> (kind: SessionErrorKind, detail: String)? {
+    if facts.isSilent { return nil }
     if case .failed(let kind, let detail) = facts.end, !(kind == .reset && facts.isStream) {
       if facts.status != 0 && kind == .reset && !facts.isStream {
         return statusFailure(facts) ?? (.reset, detail)
@@ -94,6 +101,8 @@ extension SessionSettings {
         case .protocolViolation, .unsupported: .protocolError
         case .redirectLoop: .redirectLoop
         case .unsupportedEncoding: .unsupportedEncoding
+        case .idleTimeout: .timeoutIdle
+        case .overflow: .tooLarge
         }
       return (word, detail)
     }
@@ -110,6 +119,7 @@ extension SessionSettings {
         return (.contentType, type + body)
       }
       return nil
+    case 201..<300 where client.opensAnyType: return nil
     case 429: return (.http429, "status 429\(body)")
     case 300..<400: return (.http3xx, "status \(facts.status)\(body)")
     case 400..<500: return (.http4xx, "status \(facts.status)\(body)")
@@ -138,6 +148,7 @@ extension SessionSettings {
   }
 
   private func backoff(_ facts: ConnectionFacts) -> NextStep {
+    if client.triesAfterEveryError { return delayed(facts, restarting: false) }
     if facts.timeout == nil, let failure = failure(of: facts), isFinal(failure.kind, facts) {
       return .fail(failure.kind, failure.detail)
     }
@@ -147,7 +158,8 @@ extension SessionSettings {
   /// What another try would not mend. A body that breaks off in bad framing or coding is a broken connection.
   private func isFinal(_ kind: SessionErrorKind, _ facts: ConnectionFacts) -> Bool {
     switch kind {
-    case .http4xx: facts.status != 408
+    case .http4xx: client.givesUpOnRefusal || facts.status != 408
+    case .http429: client.givesUpOnRefusal
     case .http3xx, .redirectLoop, .contentType, .tls, .tooLarge, .parse: true
     case .protocolError: !facts.isStream
     case .unsupportedEncoding: !facts.hasBody
@@ -158,6 +170,7 @@ extension SessionSettings {
   /// For APIs that cannot resume: once more from the start.
   private func restartOr(_ failure: NextStep, _ facts: ConnectionFacts) -> NextStep {
     guard policy == .restart, case .fail(let kind, _) = failure else { return failure }
+    if client.triesAfterEveryError { return delayed(facts, restarting: true) }
     if kind == .dns || isFinal(kind, facts) { return failure }
     return delayed(facts, restarting: true)
   }
@@ -168,7 +181,8 @@ extension SessionSettings {
     let base = facts.serverRetry >= 0 ? Double(reconnectionTime(facts.serverRetry)) : Double(reconnect.base.value)
     let grown = min(base * Maths.pow(reconnect.factor, Double(facts.tries)), Double(max(reconnect.cap.value, 0)))
     var delay = jittered(clamped(Int64(min(grown, 9e18))), facts, share: reconnect.jitter ?? 0.5, upwards: false)
-    if facts.status == 429 || facts.status == 503, let asked = RetryAfter.nanoseconds(facts.retryAfter) {
+    if facts.status == 429 || facts.status == 503, !client.ignoresRetryAfter,
+      let asked = RetryAfter.nanoseconds(facts.retryAfter) {
       delay = max(delay, clamped(asked))
     }
     return .retry(delay: delay, restarting: restarting)

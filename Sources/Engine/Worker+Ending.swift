@@ -31,7 +31,8 @@ extension Worker {
     }
     if session.pointee.phase != .finished && session.pointee.phase != .free && session.pointee.phase != .closing {
       due = min(due, session.pointee.requestStart + settings.totalTimeout)
-      if session.pointee.cancelAt >= 0 { due = min(due, session.pointee.cancelAt) }
+      if session.pointee.cancelAt >= 0 && session.pointee.cancelledAt < 0 { due = min(due, session.pointee.cancelAt) }
+      if let frame = session.pointee.kept?.nextPublish { due = min(due, frame) }
       if case .duration(let length)? = settings.until { due = min(due, session.pointee.latencyStart + length.value) }
     }
     if due == .max { wheel.cancel(place) } else { wheel.set(place, at: Instant(nanoseconds: due)) }
@@ -48,10 +49,12 @@ extension Worker {
         return
       }
     default:
-      if session.pointee.cancelAt >= 0 && now >= session.pointee.cancelAt {
+      if session.pointee.cancelAt >= 0 && now >= session.pointee.cancelAt && session.pointee.cancelledAt < 0 {
         cancelSession(place, now)
+        armTimer(place)
         return
       }
+      if let frame = session.pointee.kept?.nextPublish, now >= frame { session.pointee.kept?.publish(at: now) }
       if case .duration(let length)? = settings.until, now >= session.pointee.latencyStart + length.value {
         session.pointee.isMarked = true
         session.pointee.markedAt = now
@@ -97,6 +100,7 @@ extension Worker {
   private func timeOut(_ place: Int, _ kind: SessionErrorKind, _ now: Int64) {
     var facts = facts(place, .cut)
     facts.timeout = kind
+    facts.isSilent = false
     close(place, settings.nextStep(facts), now)
   }
 
@@ -144,10 +148,7 @@ extension Worker {
     facts.tries = Int(session.pointee.tries)
     facts.errorBody = String(decoding: session.pointee.errorBody, as: UTF8.self)
     facts.random = random.uniform()
-    if settings.decoder != .none, session.pointee.isUndecodable, settings.parser.mode == .lines, settings.faithful {
-      // The pipeline of the tutorials gives up at the first line that is not JSON.
-      facts.streamFailed = .parse
-    }
+    facts.isSilent = endTask(session, end)
     return facts
   }
 
@@ -208,7 +209,7 @@ extension Worker {
     let openFor = session.pointee.connectionOpened >= 0 ? at - session.pointee.connectionOpened : 0
     session.pointee.tries = Int32(
       clamping: settings.triesAfter(
-        Int(session.pointee.tries), openFor: openFor, events: session.pointee.connectionEvents))
+        Int(session.pointee.tries), openFor: session.pointee.connectionOpened >= 0 ? openFor : -1, events: session.pointee.connectionEvents))
     if restarting {
       session.pointee.restartedTokens += session.pointee.tokenEvents - session.pointee.restartedBefore
       session.pointee.restartedBefore = session.pointee.tokenEvents
@@ -360,7 +361,8 @@ extension Worker {
     interval.counters.tokensAfterCancel += record.tokensAfterCancel
     if record.requestStart >= 0 { interval.record(.sendLag, record.requestStart - record.scheduledStart) }
     if record.maxGap >= 0 { interval.record(.maxGap, record.maxGap) }
-    if record.cancelToClose >= 0 { interval.record(.cancelToClose, record.cancelToClose) }
+    // With the mock the other side's account counts, which comes later.
+    if record.cancelToClose >= 0 && !settings.usesMock { interval.record(.cancelToClose, record.cancelToClose) }
     if record.outcome == .completed {
       let start = session.pointee.latencyStart - origin
       interval.record(.e2e, record.end - start)

@@ -39,7 +39,7 @@ final class Worker: TransferReceiver {
   private var free: [Int32] = []
   /// Timers 0..<capacity: a session's next limit; capacity..<2·capacity: the start of a closed load's place.
   var wheel: TimerWheel
-  let scratch = ExtractorScratch()
+  let scratch: ExtractorScratch
   let rules: UnsafeMutablePointer<SinkRules>
   let numberRule: EventNumberRule?
   var random: SeededRandom
@@ -95,6 +95,7 @@ final class Worker: TransferReceiver {
     settings: SessionSettings, load: WorkerLoad, number: Int, origin: Instant, mailbox: WorkerMailbox, stop: StopSignal
   ) throws {
     numberRule = try settings.verify.map { try EventNumberRule($0.sequence) }
+    scratch = ExtractorScratch(foreignDecoder: settings.foreignDecoder?())
     self.settings = settings
     self.load = load
     self.number = number
@@ -339,7 +340,9 @@ final class Worker: TransferReceiver {
       request.headers.append((name: "X-Ssebench-Session", value: String(session.pointee.index)))
     }
     let id = session.pointee.parser.lastEventID
-    if !id.isEmpty && settings.policy != .restart {
+    if settings.client.isEventSource {
+      beginTask(session, &request, now)
+    } else if !id.isEmpty && settings.policy != .restart {
       request.headers.append((name: "Last-Event-ID", value: String(decoding: id, as: UTF8.self)))
     }
     if settings.usesMock && !settings.isLLM {
@@ -401,7 +404,8 @@ final class Worker: TransferReceiver {
     session.pointee.lastActivity = at.nanoseconds
     let essence = MediaType.essence(head.contentType)
     let typeIsRight = settings.contentTypes.isEmpty || settings.contentTypes.contains(essence)
-    if head.status == 200 && typeIsRight {
+    let signal = session.pointee.task?.head(status: head.status, at: at)
+    if settings.client.opensAnyType ? signal == .open : head.status == 200 && typeIsRight {
       session.pointee.phase = .streaming
       session.pointee.connectionOpened = at.nanoseconds
     } else {
@@ -468,7 +472,7 @@ final class Worker: TransferReceiver {
     }
     let events = session.pointee.events - before
     if case .slow(let time) = settings.consumer, events > 0 {
-      session.pointee.resumeAt = now + time.value * events
+      session.pointee.resumeAt = max(session.pointee.resumeAt, now) + time.value * events
       pauses.append(place)
       armTimer(place)
     }
@@ -494,6 +498,8 @@ final class Worker: TransferReceiver {
     guard sessions[place].cancelledAt < 0 else { return }
     sessions[place].cancelledAt = now
     sessions[place].isCancelled = true
+    sessions[place].task?.cancel()
+    if settings.client.leaksOnCancel && sessions[place].phase == .streaming { return }
     close(place, .complete, now)
   }
 
@@ -629,6 +635,7 @@ final class Worker: TransferReceiver {
       report.disconnects.append(contentsOf: disconnects)
       report.errorSamples.append(contentsOf: errorSamples)
       report.models.append(contentsOf: modelsSeen)
+      report.receiveQueue = max(report.receiveQueue, Int64(transport.peakQueuedBytes))
       report.live = live
       report.peakLive = peakLive
       report.started = started

@@ -106,7 +106,8 @@ package struct InstrumentRecord: Sendable {
   package var mockCPUSeconds: Double?
   package var mockEvents: Int64?
   package var mockRunQueueWaitRatio: Double?
-  /// Largest kernel receive queue seen, in bytes; nil where not read.
+  /// The most bytes seen between the wire and the parser: in the kernel's receive queue, or in that of a stack whose
+  /// reads cannot be paused; nil where not read.
   package var receiveQueueBytes: Int64?
 
   package init() {}

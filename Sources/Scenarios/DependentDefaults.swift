@@ -31,6 +31,16 @@ enum DependentDefaults {
       standard("endpoint.api", given("endpoint.mock.api") ?? .string(MockSettings().api.rawValue), unlessVaried: "endpoint.mock.api", "endpoint.mock")
     }
     if given("endpoint.api") == "ollama" { standard("client.parser", "ndjson", unlessVaried: "endpoint.api") }
+    if !varied.contains("client.stack"), !varied.contains("client.fidelity") {
+      let preset = StackPreset(
+        stack: given("client.stack")?.asString, fidelity: given("client.fidelity")?.asString,
+        isLLM: given("endpoint.api")?.asString != API.sse.rawValue)
+      // A policy of the user's own keeps its own numbers.
+      let policyIsOwn = given("client.reconnect.policy") != nil || varied.contains("client.reconnect.policy")
+      for (path, value) in preset.values where !(policyIsOwn && path.hasPrefix("client.reconnect.")) {
+        standard(path, value, unlessVaried: "client", "endpoint.api", "endpoint.mock.api", "endpoint.mock")
+      }
+    }
     let model = given("load.model") ?? "closed"
     if model == "closed", let sessions = given("load.sessions"), given("load") != nil {
       standard("load.concurrency", sessions, unlessVaried: "load.model", "load.sessions", "load")

@@ -22,6 +22,8 @@ package struct LoadedScenario: Sendable {
     /// Key path → value; an empty object where there is no `compare`.
     package var changes: JSONValue
     package var scenario: Scenario
+    /// The key `client` as used, defaults and what the stack stands for filled in.
+    package var client: JSONValue
     /// The loads of a `sweep`, in order; empty for every other model.
     package var points: [Point]
     /// The variant's own document, not yet checked: what its points are made from.

@@ -260,6 +260,9 @@ package enum Stack: String, Sendable, CaseIterable {
   case curl, raw, urlsession, eventsource
   case bytesLines = "bytes-lines"
   case liveMonitor = "live-monitor"
+
+  /// Over Foundation's URLSession.
+  package var isURLSession: Bool { self != .curl && self != .raw }
 }
 
 package enum Fidelity: String, Sendable, CaseIterable { case strict, faithful }

@@ -178,10 +178,10 @@ struct ScenarioSource: Sendable {
       own = DependentDefaults.fill(own, name: self.name, varied: [])
     }
     let label = isOnly ? nil : "In the variant '\(name)'"
-    let scenario = self.scenario(own, traces, dropsUnused: !isOnly, label, &problems)
+    let (scenario, complete) = self.scenario(own, traces, dropsUnused: !isOnly, label, &problems)
     var variant = LoadedScenario.Variant(
       name: isOnly ? "default" : name, changes: .object(JSONObject(combination.map { ($0.key, $0.value) })),
-      scenario: scenario, points: [], raw: own)
+      scenario: scenario, client: complete["client"] ?? .object([:]), points: [], raw: own)
     if let sweep = scenario.load.sweep {
       let key = Self.fullKey(sweep.key)
       guard checkKey(key, at: "load.sweep.key", &problems) != nil else { return variant }
@@ -203,10 +203,10 @@ struct ScenarioSource: Sendable {
     return variant
   }
 
-  /// One document becomes a Scenario; problems that repeat a known one are left out.
+  /// One document becomes a Scenario, beside itself with every default; problems that repeat a known one are left out.
   private func scenario(
     _ raw: JSONValue, _ traces: TraceFiles, dropsUnused: Bool, _ label: String?, _ problems: inout [ScenarioProblem]
-  ) -> Scenario {
+  ) -> (Scenario, complete: JSONValue) {
     var checker = DocumentChecker(environment: variables)
     checker.dropsUnused = dropsUnused
     let complete = checker.check(raw, as: ScenarioDefinition.scenario)
@@ -220,7 +220,7 @@ struct ScenarioSource: Sendable {
       }
       add(problem, to: &problems)
     }
-    return scenario
+    return (scenario, complete)
   }
 
   /// Adds a problem unless one is known at its key or around it.
@@ -277,7 +277,7 @@ struct ScenarioSource: Sendable {
       return nil
     }
     own = DependentDefaults.fill(own, name: name, varied: [])
-    let scenario = self.scenario(own, traces, dropsUnused: true, "In the load \(key) = \(used.asString ?? used.text())", &problems)
+    let (scenario, _) = self.scenario(own, traces, dropsUnused: true, "In the load \(key) = \(used.asString ?? used.text())", &problems)
     return problems.count == before ? LoadedScenario.Point(key: key, value: used, scenario: scenario) : nil
   }
 

@@ -26,6 +26,13 @@ package protocol Transport: AnyObject {
 
   /// Closes every connection, idle ones too.
   func shutDown()
+
+  /// The most body bytes that ever waited on our side of the socket for the receiver; 0 where none can wait.
+  var peakQueuedBytes: Int { get }
+}
+
+extension Transport {
+  package var peakQueuedBytes: Int { 0 }
 }
 
 /// Makes the transport of one worker: endpoint, places, the worker's queue and who is told. For stacks that the engine
@@ -123,6 +130,10 @@ package enum TransportFailure: Sendable, Equatable {
   case nameLookup, refused, connectTimeout, tls, reset, protocolViolation, redirectLoop, unsupportedEncoding
   /// The transport cannot do what the scenario asks.
   case unsupported
+  /// A limit of the client library's own on the time without a byte.
+  case idleTimeout
+  /// More bytes wait for the consumer than the client holds.
+  case overflow
 }
 
 /// The places of tokens in an `EventQueue`: 8 bits say whose it is, 24 bits a generation, 32 bits a number.

@@ -12,7 +12,7 @@ enum CommandTable {
     ListenCommand.command,
     TimelineCommand.command,
     ConformanceCommand.command,
-    BenchCommand.bench,
+    BenchCommand.command,
     BenchCommand.command,
     SchemaCommand.command,
     HelpCommands.manual,

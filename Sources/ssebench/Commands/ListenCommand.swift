@@ -5,6 +5,7 @@ import Foundation
 import Primitives
 import Scenarios
 import Streams
+import Transports
 
 enum ListenCommand {
   static let command = Command(

@@ -31,7 +31,9 @@ final class RunConductor {
   private struct Part {
     var name: String
     var scenario: Scenario
+    /// The client as used, and what the variant changes.
     var client: JSONValue
+    var changes: JSONValue
   }
 
   // MARK: From checks to the report
@@ -57,14 +59,14 @@ final class RunConductor {
     var parts: [Part] = []
     for variant in loaded.variants {
       if variant.points.isEmpty {
-        parts.append(Part(name: variant.name, scenario: variant.scenario, client: variant.changes))
+        parts.append(Part(name: variant.name, scenario: variant.scenario, client: variant.client, changes: variant.changes))
       }
       for point in variant.points {
         let load = "\(point.key.split(separator: ".").last ?? "")=\(point.value.asString ?? point.value.text())"
         let name = loaded.variants.count == 1 ? load : "\(variant.name)+\(load)"
         var changes = variant.changes.asObject ?? JSONObject()
         changes[point.key] = point.value
-        parts.append(Part(name: name, scenario: point.scenario, client: .object(changes)))
+        parts.append(Part(name: name, scenario: point.scenario, client: variant.client, changes: .object(changes)))
       }
     }
     return parts
@@ -129,8 +131,8 @@ final class RunConductor {
 
   /// The client as used, with what the variant changes.
   private func clientSettings(_ part: Part) -> JSONValue {
-    var object = loaded.document["client"]?.asObject ?? JSONObject()
-    for pair in part.client.asObject?.pairs ?? [] {
+    var object = part.client.asObject ?? JSONObject()
+    for pair in part.changes.asObject?.pairs ?? [] {
       let keys = pair.key.split(separator: ".").map(String.init)
       if keys.first == "client", keys.count == 2 { object[keys[1]] = pair.value } else { object[pair.key] = pair.value }
     }
@@ -153,7 +155,8 @@ final class RunConductor {
   // MARK: Variants in their turns
 
   private func runParts(_ parts: [Part], _ folder: RunFolder) throws {
-    let followers: [any RunObserver] = [gateWatch, live?.watch].compactMap { $0 }
+    let candidates: [(any RunObserver)?] = [gateWatch, live?.watch]
+    let followers = candidates.compactMap { $0 }
     let observer = followers.isEmpty ? nil : ObserverList(followers)
     let repeats = options.session != nil ? 1 : max(1, parts[0].scenario.measure.repeats)
     var random = SeededRandom(seed: record.seed, purpose: "order of variants")

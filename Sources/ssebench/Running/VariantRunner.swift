@@ -63,7 +63,8 @@ final class VariantRunner {
   func run(mockSettings: JSONValue?) throws {
     if let mockSettings { try startMock(mockSettings) }
     defer { mock?.end() }
-    let settings = try SessionSettings(scenario, mockURLs: mock?.urls)
+    var settings = try SessionSettings(scenario, mockURLs: mock?.urls)
+    settings.useFoundation(scenario)
     let seed = scenario.seed &+ UInt64(repetition)
     let plan = Plan.make(scenario, seed: seed, shard: options.shard)
     fillVariant(settings, plan)
@@ -319,6 +320,7 @@ final class VariantRunner {
 
   private func fillVariant(_ settings: SessionSettings, _ plan: Plan) {
     variant.usesMock = settings.usesMock
+    variant.countsFromRequestStart = !settings.client.seesRequestSent
     variant.hasLedger = settings.hasLedger || scenario.client.reconnect.policy != .none
     variant.hasSLO = !scenario.slo.isEmpty
     variant.modelAsked = settings.model
@@ -348,6 +350,9 @@ final class VariantRunner {
     for report in reports where report.wall > 0 {
       instrument.busiestWorkerRatio = max(instrument.busiestWorkerRatio, Double(report.cpu) / Double(report.wall))
       instrument.saturatedSeconds = max(instrument.saturatedSeconds, report.saturatedSeconds)
+      if report.receiveQueue > 0 {
+        instrument.receiveQueueBytes = max(instrument.receiveQueueBytes ?? 0, report.receiveQueue)
+      }
       if report.runQueueWait >= 0, report.running + report.runQueueWait > 0 {
         let ratio = Double(report.runQueueWait) / Double(report.running + report.runQueueWait)
         instrument.runQueueWaitRatio = max(instrument.runQueueWaitRatio ?? 0, ratio)

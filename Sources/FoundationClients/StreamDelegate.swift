@@ -1,0 +1,100 @@
+// URLSession's delegate: takes the instant first, then puts what it was told into the worker's inbox. Knows no places.
+
+import Foundation
+import Primitives
+import Synchronization
+import Transports
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The delegate of one URLSession. Called on the session's own queue, one call at a time.
+final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
+  private let inbox: ArrivalInbox
+  /// The key of the only transfer of a session; nil where a session has many, whose task numbers are the keys.
+  private let onlyKey: Int?
+  private let followsRedirects: Bool
+  /// Transfers that have a head, to tell a cut body from a failed request. Touched on the session's queue alone.
+  private let opened = Mutex(Set<Int>())
+
+  init(inbox: ArrivalInbox, onlyKey: Int?, followsRedirects: Bool) {
+    self.inbox = inbox
+    self.onlyKey = onlyKey
+    self.followsRedirects = followsRedirects
+  }
+
+  private func key(_ task: URLSessionTask) -> Int { onlyKey ?? task.taskIdentifier }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    let at = Instant.now()
+    var head = ResponseHead()
+    if let response = response as? HTTPURLResponse {
+      head.status = response.statusCode
+      head.contentType = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+      head.contentEncoding = response.value(forHTTPHeaderField: "Content-Encoding") ?? ""
+      head.retryAfter = response.value(forHTTPHeaderField: "Retry-After")
+      head.location = response.value(forHTTPHeaderField: "Location")
+    }
+    let key = key(dataTask)
+    _ = opened.withLock { $0.insert(key) }
+    inbox.put(.head(key: key, head, at: at))
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let at = Instant.now()
+    let key = key(dataTask)
+    if inbox.put(.body(key: key, data, at: at)) { return }
+    inbox.put(.end(key: key, .failed(.overflow, detail: "more bytes wait than the client holds"), at: at))
+    dataTask.cancel()
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let at = Instant.now()
+    let key = key(task)
+    let isOpen = opened.withLock { $0.remove(key) != nil }
+    inbox.put(.end(key: key, TransferEnd(error, isOpen: isOpen), at: at))
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    completionHandler(followsRedirects ? request : nil)
+  }
+}
+
+extension TransferEnd {
+  /// URLSession's error as a transfer's end; nil is a complete body.
+  init(_ error: (any Error)?, isOpen: Bool) {
+    guard let error else {
+      self = .complete
+      return
+    }
+    guard let error = error as? URLError else {
+      self = .failed(.reset, detail: "\(error)")
+      return
+    }
+    let detail = "URLError \(error.code.rawValue): \(error.localizedDescription)"
+    let failure: TransportFailure? =
+      switch error.code {
+      case .cannotFindHost, .dnsLookupFailed: .nameLookup
+      case .cannotConnectToHost, .notConnectedToInternet: .refused
+      case .timedOut: isOpen ? .idleTimeout : .connectTimeout
+      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+        .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+        .clientCertificateRequired:
+        .tls
+      case .httpTooManyRedirects: .redirectLoop
+      case .cannotDecodeContentData, .cannotDecodeRawData: .unsupportedEncoding
+      case .badServerResponse, .cannotParseResponse, .unsupportedURL, .badURL: .protocolViolation
+      default: nil
+      }
+    // Foundation on Linux has no code of its own for a body that ends too early.
+    self = failure.map { .failed($0, detail: detail) } ?? (isOpen ? .cut : .failed(.reset, detail: detail))
+  }
+}
