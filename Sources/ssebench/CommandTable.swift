@@ -13,7 +13,6 @@ enum CommandTable {
     TimelineCommand.command,
     ConformanceCommand.command,
     BenchCommand.command,
-    BenchCommand.command,
     SchemaCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
