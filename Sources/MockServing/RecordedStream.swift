@@ -1,7 +1,7 @@
 // A real response as it arrived, kept as JSON lines: `ssebench record` writes them, the mock serves them again with the
 // same timing. Knows no event: a line is what one read brought.
 
-internal import Primitives
+package import Primitives
 
 /// A recording. The file's first line is the head, each further line one read:
 ///
