@@ -55,6 +55,8 @@ struct Connection {
     static let resets = Flags(rawValue: 1 << 18)
     /// Shuts our side when what is pending has been sent, and keeps the socket.
     static let halfCloses = Flags(rawValue: 1 << 19)
+    /// The end marker is left out.
+    static let noTrailer = Flags(rawValue: 1 << 20)
   }
 
   var descriptor: Int32 = -1
@@ -105,6 +107,14 @@ struct Connection {
   var faultEvent: Int = .max
   var faultByte: Int = .max
   var drip: Drip?
+  /// When a stall ends.
+  var heldUntil: Int64 = 0
+  /// Events of the session before this response, where the stream cannot be resumed.
+  var sentBefore: Int = 0
+  /// The fault that the end of the body is; −1: none.
+  var endFault: Int32 = -1
+  /// A Content-Length in place of chunks; −1: none.
+  var contentLength: Int = -1
 
   struct Drip {
     var bytes: Int32

@@ -184,6 +184,7 @@ extension MockServer {
   mutating func close(_ slot: Int) {
     let connection = connections[slot]
     guard connection.pointee.phase != .free else { return }
+    if connection.pointee.phase == .streaming { settle(slot) }
     cancelPace(slot)
     cancelAuxiliary(slot)
     if connection.pointee.flags.contains(.resets) { SocketCalls.resetOnClose(connection.pointee.descriptor) }

@@ -21,6 +21,10 @@ extension MockServer {
     let session = enterSession(slot, request.session.map { SessionName($0) })
     let index = sessions[session].pointee.index
     if answerByFault(slot, request, next: 1) { return }
+    if let recording {
+      startRecording(slot, recording)
+      return
+    }
     let script = StreamScript(settings: settings, seed: options.seed, session: index, maxTokens: asked.maxTokens)
     let layout = layout(
       for: LayoutKey(
@@ -64,6 +68,10 @@ extension MockServer {
       // A session that another process began: what its client has was due by now.
       if next > 1 { state.pointee.start = now - dueOffset(of: next - 1, script, state) }
       state.pointee.knownEvent = -1
+    }
+    if let recording {
+      startRecording(slot, recording)
+      return
     }
     let connection = connections[slot]
     prepare(slot, script, layout: layout(for: LayoutKey(api: .sse, model: "")), now: now)
@@ -145,7 +153,7 @@ extension MockServer {
   }
 
   /// Start of the stream → event `number` due.
-  private func dueOffset(of number: Int, _ script: StreamScript, _ state: UnsafeMutablePointer<SessionState>) -> Int64 {
+  func dueOffset(of number: Int, _ script: StreamScript, _ state: UnsafeMutablePointer<SessionState>) -> Int64 {
     var event = 0
     var offset = script.gap(before: 0).value
     if state.pointee.knownEvent >= 0, state.pointee.knownEvent <= number - 1 {
@@ -189,10 +197,13 @@ extension MockServer {
     connection.pointee.pendingHighest = 0
     connection.pointee.responseStart = now
     connection.pointee.due = now + script.gap(before: 0).value
-    connection.pointee.flags.remove([.catchesUp, .wasBlocked, .held, .comments, .endsAbruptly, .resets, .halfCloses])
+    connection.pointee.flags.remove([.catchesUp, .wasBlocked, .held, .comments, .endsAbruptly, .resets, .halfCloses, .noTrailer])
     connection.pointee.faultEvent = .max
     connection.pointee.faultByte = .max
     connection.pointee.drip = nil
+    connection.pointee.contentLength = -1
+    connection.pointee.endFault = -1
+    connection.pointee.sentBefore = 0
     let perEvent = max(1, settings.tokensPerEvent)
     let reasoning = shape.pointee.reasoning == nil ? 0 : (script.reasoningTokens + perEvent - 1) / perEvent
     connection.pointee.reasoningEvents = Int32(reasoning)
@@ -231,7 +242,7 @@ extension MockServer {
     connection.pointee.phase = .streaming
     armFaults(slot)
     let type = (layoutTable + Int(connection.pointee.layout)).pointee.contentType
-    sendHead(slot, status: 200, contentType: "\(type)", length: fixedLength(slot), more: more)
+    sendHead(slot, status: 200, contentType: "\(type)", length: contentLength(slot, first.count), more: more)
     if !first.isEmpty { putBody(slot, first) }
     planWrite(slot)
     if connection.pointee.writeDue <= Instant.now().nanoseconds, connection.pointee.faultEvent == .max {
@@ -239,6 +250,11 @@ extension MockServer {
     } else if deliver(slot) {
       if connection.pointee.pendingOutput == 0 { setPace(slot, at: connection.pointee.writeDue) }
     }
+  }
+
+  private func contentLength(_ slot: Int, _ more: Int) -> Int? {
+    let length = connections[slot].pointee.contentLength
+    return length < 0 ? nil : length + more
   }
 
   /// Bytes of the body as one chunk, or as they are.
@@ -258,6 +274,10 @@ extension MockServer {
   /// Makes and sends what is due.
   mutating func pump(_ slot: Int) {
     let connection = connections[slot]
+    if connection.pointee.flags.contains(.replaysRecording) {
+      pumpRecording(slot)
+      return
+    }
     guard connection.pointee.phase == .streaming, connection.pointee.pendingOutput == 0,
       connection.pointee.flags.isDisjoint(with: .held)
     else { return }
@@ -548,7 +568,8 @@ extension MockServer {
   mutating func endBody(_ slot: Int) {
     let connection = connections[slot]
     let shape = layoutTable + Int(connection.pointee.layout)
-    for index in 0..<shape.pointee.trailer.count {
+    let count = connection.pointee.flags.contains(.noTrailer) ? 0 : shape.pointee.trailer.count
+    for index in 0..<count {
       let before = scratchCount
       write(shape.pointee.trailer[index], EventFill(text: UnsafePointer(text)), slot)
       if connection.pointee.bodyCount > connection.pointee.faultByte {
@@ -562,6 +583,7 @@ extension MockServer {
   mutating func closeBody(_ slot: Int) {
     let connection = connections[slot]
     if connection.pointee.flags.contains(.endsAbruptly) {
+      if connection.pointee.endFault >= 0 { note(Int(connection.pointee.endFault), slot) }
       connection.pointee.flags.remove(.keepAlive)
     } else if connection.pointee.flags.contains(.chunked) {
       put("0\r\n\r\n")
@@ -573,9 +595,19 @@ extension MockServer {
     endStream(slot)
   }
 
+  /// A response is over, or cut: counts what it sent towards its session.
+  mutating func settle(_ slot: Int) {
+    let connection = connections[slot]
+    if !faults.isEmpty { progress[Int32(slot)] = nil }
+    guard connection.pointee.session >= 0, connection.pointee.next > 1 else { return }
+    let isResumable = (layoutTable + Int(connection.pointee.layout)).pointee.isResumable
+    if !isResumable { sessions[connection.pointee.session].pointee.sent += connection.pointee.next - 1 }
+  }
+
   /// The response is over: all of it is sent or waits to be.
   mutating func endStream(_ slot: Int) {
     let connection = connections[slot]
+    settle(slot)
     cancelPace(slot)
     cancelAuxiliary(slot)
     if connection.pointee.pendingOutput == 0 || connection.pointee.session < 0 { connection.pointee.dropScript() }

@@ -77,6 +77,8 @@ package struct MockServer: ~Copyable {
   let faults: [Fault]
   /// How often each fault that concerns the whole server has happened.
   var globalUses: [Int]
+  /// By slot, for streams that faults may concern.
+  var progress: [Int32: FaultProgress] = [:]
   /// Accepting is paused until then; `max` for ever.
   var acceptsAgain: Int64 = 0
   var acceptRate: Double?
@@ -225,7 +227,7 @@ package struct MockServer: ~Copyable {
       readInput(slot, isClosed: ready.isClosed)
       guard (connections[slot].pointee.generation & 0x7FFF_FFFF) == UInt32(ready.token >> 32) else { return }
     }
-    if ready.isWritable { flush(slot) }
+    if ready.isWritable { flush(slot, limit: connections[slot].pointee.drip.map { Int($0.bytes) } ?? .max) }
   }
 
   // MARK: timers

@@ -126,6 +126,22 @@ enum SocketCalls {
     return true
   }
 
+  /// The whole of a file; nil when it cannot be read or is larger than `limit`.
+  static func readFile(_ path: String, limit: Int) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = Glibc.read(descriptor, &part, part.count)
+      if count < 0 { return nil }
+      if count == 0 { return bytes }
+      bytes += part[..<count]
+      if bytes.count > limit { return nil }
+    }
+  }
+
   /// Raises the soft limit of descriptors to the hard one; returns what holds then.
   static func raiseDescriptorLimit() -> Int {
     var limit = rlimit()
