@@ -90,6 +90,8 @@ final class Worker: TransferReceiver {
   private var leaked: [UnsafeMutableRawPointer] = []
   private var meters: WorkerMeters
   private var allocations = AllocationWindow()
+  /// Not yet handed over.
+  private var closedIntervals: [(endsAt: Double, record: IntervalRecord)] = []
 
   init(
     settings: SessionSettings, load: WorkerLoad, number: Int, origin: Instant, mailbox: WorkerMailbox, stop: StopSignal
@@ -618,19 +620,18 @@ final class Worker: TransferReceiver {
   }
 
   private func closeInterval(at instant: Int64) {
-    let next = mailbox.takeSpare() ?? IntervalRecord()
     let record = interval
     tokensBefore += record.counters.tokenEvents
     eventsBefore += record.counters.events
-    interval = next
-    let seconds = Double(instant - origin) / 1e9
-    mailbox.post { $0.intervals.append((seconds, record)) }
+    interval = mailbox.takeSpare() ?? IntervalRecord()
+    closedIntervals.append((Double(instant - origin) / 1e9, record))
   }
 
   private func postAll(finishing: Bool, problem: String?) {
     let now = Instant.now().nanoseconds
     meters.read(now)
-    mailbox.post { report in
+    let fill: (inout WorkerReport) -> Void = { [self] report in
+      report.intervals.append(contentsOf: closedIntervals)
       report.sessions.append(contentsOf: finished)
       report.disconnects.append(contentsOf: disconnects)
       report.errorSamples.append(contentsOf: errorSamples)
@@ -653,6 +654,12 @@ final class Worker: TransferReceiver {
       report.isFinished = finishing
       report.failure = problem ?? report.failure
     }
+    if finishing {
+      mailbox.post(fill)
+    } else if !mailbox.tryPost(fill) {
+      return
+    }
+    closedIntervals.removeAll(keepingCapacity: true)
     finished.removeAll(keepingCapacity: true)
     disconnects.removeAll(keepingCapacity: true)
     errorSamples.removeAll(keepingCapacity: true)

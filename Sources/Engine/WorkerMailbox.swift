@@ -50,13 +50,19 @@ final class WorkerMailbox: Sendable {
     var spare: [IntervalRecord] = []
   }
 
-  /// Adds to what waits to be taken.
+  /// Adds to what waits to be taken; false, and nothing done, while the other side holds the lock. A worker must not
+  /// wait: under real-time priority the holder may not get to run while it does.
+  func tryPost(_ change: (inout WorkerReport) -> Void) -> Bool {
+    state.withLockIfAvailable { change(&$0.report) } != nil
+  }
+
+  /// The same, waiting for the lock: before the load begins and after it has ended.
   func post(_ change: (inout WorkerReport) -> Void) {
     state.withLock { change(&$0.report) }
   }
 
-  /// A cleared record for the next interval.
-  func takeSpare() -> IntervalRecord? { state.withLock { $0.spare.popLast() } }
+  /// A cleared record for the next interval, if there is one and nobody holds the lock.
+  func takeSpare() -> IntervalRecord? { state.withLockIfAvailable { $0.spare.popLast() } ?? nil }
 
   func giveBack(_ record: IntervalRecord) {
     record.clear()
