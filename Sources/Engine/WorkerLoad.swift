@@ -13,7 +13,7 @@ package final class WorkerLoad {
 
   let kind: Kind
   /// Sessions that can be live at a time.
-  let capacity: Int
+  package let capacity: Int
   let concurrency: Int?
   let warmUp: Int64
   let rampUp: Int64

@@ -84,6 +84,7 @@ final class VariantRunner {
   private func runEngine(_ settings: SessionSettings, _ plan: Plan) throws -> (finals: [WorkerReport], length: Double) {
     let threads = WorkerThreads.count(scenario, plan)
     let loads = PlanFeed.loads(scenario, plan: plan, threads: threads, only: options.session)
+    DescriptorLimit.reserve(loads.reduce(128) { $0 + $1.capacity })
     let origin = startInstant()
     let engine = try EngineRun(settings: settings, loads: loads, origin: origin)
     lastCPU = ProcessMeters.cpuSeconds
