@@ -1,5 +1,7 @@
 // An event's data through Foundation's JSONDecoder and Codable models, as app code reads it. In: bytes. Out: an EventReading. Where it differs
-// from the other decoders: half of a surrogate pair makes the whole event undecodable, since Foundation refuses it.
+// from the other decoders, because Foundation does: half of a surrogate pair in a text makes the event undecodable; of a key that
+// stands twice the first counts, not the last; a comma after the last member, and bad numbers and escapes in members that no model has,
+// go unnoticed.
 
 internal import Foundation
 internal import Primitives
@@ -31,12 +33,53 @@ package final class FoundationDecoder: ForeignDecoder {
   }
 }
 
-/// A value that is left out where its type is another one, as a null is.
+extension KeyedDecodingContainer {
+  /// What the optional members of the models are decoded by: a member of another type is left out, as a null is. Stands in this module before
+  /// Foundation's, which would refuse the whole event for it.
+  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    guard contains(key), try !decodeNil(forKey: key) else { return nil }
+    return try unlessOfAnotherType { try decode(type, forKey: key) }
+  }
+
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    guard contains(key), try !decodeNil(forKey: key) else { return nil }
+    return try unlessOfAnotherType { try decode(type, forKey: key) }
+  }
+
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    guard contains(key), try !decodeNil(forKey: key) else { return nil }
+    // A fraction is bad data to Foundation, not another type.
+    return try? decode(type, forKey: key)
+  }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    guard contains(key), try !decodeNil(forKey: key) else { return nil }
+    return try unlessOfAnotherType { try decode(type, forKey: key) }
+  }
+}
+
+/// Nil where the value is of another type; bad data stays an error.
+private func unlessOfAnotherType<T>(_ decode: () throws -> T) throws -> T? {
+  do {
+    return try decode()
+  } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
+    return nil
+  }
+}
+
+extension SingleValueDecodingContainer {
+  /// The value, or nil where it is of another type.
+  func decodeIfOfType<T: Decodable>(_ type: T.Type) throws -> T? {
+    try unlessOfAnotherType { try decode(type) }
+  }
+}
+
+/// An element that is left out where its type is another one.
 struct Lenient<Value: Decodable>: Decodable {
   var value: Value?
 
   init(from decoder: any Decoder) throws {
-    value = try? decoder.singleValueContainer().decode(Value.self)
+    value = try decoder.singleValueContainer().decodeIfOfType(Value.self)
   }
 }
 
@@ -44,9 +87,9 @@ struct Lenient<Value: Decodable>: Decodable {
 struct TextOrParts: Decodable {
   struct Part: Decodable {
     struct Inner: Decodable {
-      var text: Lenient<String>?
+      var text: String?
     }
-    var text: Lenient<String>?
+    var text: String?
     var thinking: Thinking?
   }
 
@@ -55,10 +98,10 @@ struct TextOrParts: Decodable {
     var texts: [String]
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
-      if let text = try? container.decode(String.self) {
+      if let text = try container.decodeIfOfType(String.self) {
         texts = [text]
       } else {
-        texts = (try? container.decode([Lenient<Part.Inner>].self))?.compactMap { $0.value?.text?.value } ?? []
+        texts = try container.decodeIfOfType([Lenient<Part.Inner>].self)?.compactMap { $0.value?.text } ?? []
       }
     }
   }
@@ -68,8 +111,8 @@ struct TextOrParts: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    text = try? container.decode(String.self)
-    if text == nil { parts = (try? container.decode([Lenient<Part>].self))?.compactMap(\.value) ?? [] }
+    text = try container.decodeIfOfType(String.self)
+    if text == nil { parts = try container.decodeIfOfType([Lenient<Part>].self)?.compactMap(\.value) ?? [] }
   }
 }
 
@@ -79,7 +122,7 @@ struct AnyScalar: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    if let text = try? container.decode(String.self) {
+    if let text = try container.decodeIfOfType(String.self) {
       var out = ""
       JSONText.write(text, to: &out)
       json = out
@@ -96,9 +139,9 @@ struct AnyScalar: Decodable {
 /// An `error` member of any shape.
 struct ErrorMember: Decodable {
   struct Fields: Decodable {
-    var message: Lenient<String>?
-    var detail: Lenient<String>?
-    var type: Lenient<String>?
+    var message: String?
+    var detail: String?
+    var type: String?
     var code: AnyScalar?
   }
 
@@ -107,10 +150,10 @@ struct ErrorMember: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    if let fields = try? container.decode(Fields.self) {
+    if let fields = try container.decodeIfOfType(Fields.self) {
       failure = EventReading.Failure(
-        message: fields.message?.value ?? fields.detail?.value, type: fields.type?.value, code: fields.code?.json)
-    } else if let text = try? container.decode(String.self) {
+        message: fields.message ?? fields.detail, type: fields.type, code: fields.code?.json)
+    } else if let text = try container.decodeIfOfType(String.self) {
       failure = text.isEmpty ? nil : EventReading.Failure(message: text, type: nil, code: nil)
     } else if (try? container.decode(Bool.self)) != false {
       failure = EventReading.Failure(message: nil, type: nil, code: nil)

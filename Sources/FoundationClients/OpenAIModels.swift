@@ -4,10 +4,10 @@ internal import Streams
 
 struct OpenAIChunk: Decodable {
   struct Choice: Decodable {
-    var index: Lenient<Int>?
-    var delta: Lenient<Delta>?
-    var text: Lenient<String>?
-    var finishReason: Lenient<String>?
+    var index: Int?
+    var delta: Delta?
+    var text: String?
+    var finishReason: String?
     var error: ErrorMember?
 
     enum CodingKeys: String, CodingKey {
@@ -18,22 +18,22 @@ struct OpenAIChunk: Decodable {
 
   struct Delta: Decodable {
     struct Call: Decodable {
-      var index: Lenient<Int>?
-      var id: Lenient<String>?
-      var function: Lenient<Function>?
+      var index: Int?
+      var id: String?
+      var function: Function?
     }
 
     struct Function: Decodable {
-      var name: Lenient<String>?
-      var arguments: Lenient<String>?
+      var name: String?
+      var arguments: String?
     }
 
     var content: TextOrParts?
-    var reasoningContent: Lenient<String>?
-    var reasoning: Lenient<String>?
-    var refusal: Lenient<String>?
-    var toolCalls: Lenient<[Lenient<Call>]>?
-    var functionCall: Lenient<Function>?
+    var reasoningContent: String?
+    var reasoning: String?
+    var refusal: String?
+    var toolCalls: [Lenient<Call>]?
+    var functionCall: Function?
 
     enum CodingKeys: String, CodingKey {
       case content, reasoning, refusal
@@ -45,21 +45,21 @@ struct OpenAIChunk: Decodable {
 
   struct Usage: Decodable {
     struct Output: Decodable {
-      var reasoningTokens: Lenient<Int>?
+      var reasoningTokens: Int?
       enum CodingKeys: String, CodingKey { case reasoningTokens = "reasoning_tokens" }
     }
 
     struct Input: Decodable {
-      var cachedTokens: Lenient<Int>?
+      var cachedTokens: Int?
       enum CodingKeys: String, CodingKey { case cachedTokens = "cached_tokens" }
     }
 
-    var promptTokens: Lenient<Int>?
-    var completionTokens: Lenient<Int>?
-    var totalTokens: Lenient<Int>?
-    var promptDetails: Lenient<Input>?
-    var completionDetails: Lenient<Output>?
-    var cacheHits: Lenient<Int>?
+    var promptTokens: Int?
+    var completionTokens: Int?
+    var totalTokens: Int?
+    var promptDetails: Input?
+    var completionDetails: Output?
+    var cacheHits: Int?
 
     enum CodingKeys: String, CodingKey {
       case promptTokens = "prompt_tokens"
@@ -71,45 +71,45 @@ struct OpenAIChunk: Decodable {
     }
   }
 
-  var choices: Lenient<[Lenient<Choice>]>?
-  var usage: Lenient<Usage>?
+  var choices: [Lenient<Choice>]?
+  var usage: Usage?
   var error: ErrorMember?
-  var model: Lenient<String>?
-  var object: Lenient<String>?
-  var message: Lenient<String>?
-  var detail: Lenient<String>?
-  var type: Lenient<String>?
+  var model: String?
+  var object: String?
+  var message: String?
+  var detail: String?
+  var type: String?
   var code: AnyScalar?
 
   func reading(isChat: Bool, eventType: String) -> EventReading {
     var reading = EventReading()
-    if let name = model?.value, !name.isEmpty { reading.model = name }
+    if let name = model, !name.isEmpty { reading.model = name }
     reading.error = error?.failure
     if reading.error == nil, choices == nil || eventType == "error" {
-      let message = message?.value ?? detail?.value
-      if message != nil || object?.value == "error" || eventType == "error" {
-        reading.error = EventReading.Failure(message: message, type: type?.value, code: code?.json)
+      let message = message ?? detail
+      if message != nil || object == "error" || eventType == "error" {
+        reading.error = EventReading.Failure(message: message, type: type, code: code?.json)
       }
     }
-    for (position, element) in (choices?.value ?? []).enumerated() {
-      let index = element.value?.index?.value ?? position
+    for (position, element) in (choices ?? []).enumerated() {
+      let index = element.value?.index ?? position
       reading.choices.append(index)
       guard let choice = element.value else { continue }
       if isChat {
-        if let delta = choice.delta?.value { reading.add(delta, choice: index) }
-      } else if let text = choice.text?.value {
+        if let delta = choice.delta { reading.add(delta, choice: index) }
+      } else if let text = choice.text {
         reading.contents.append(EventReading.Text(choice: index, text: text))
       }
       if reading.error == nil { reading.error = choice.error?.failure }
-      if let reason = choice.finishReason?.value, !reason.isEmpty {
+      if let reason = choice.finishReason, !reason.isEmpty {
         reading.finishes.append(EventReading.Finish(choice: index, reason: reason))
       }
     }
-    if let usage = usage?.value {
+    if let usage = usage {
       reading.usage = TokenUsage(
-        input: usage.promptTokens?.value ?? -1, output: usage.completionTokens?.value ?? -1,
-        total: usage.totalTokens?.value ?? -1, reasoning: usage.completionDetails?.value?.reasoningTokens?.value ?? -1,
-        cached: usage.promptDetails?.value?.cachedTokens?.value ?? usage.cacheHits?.value ?? -1)
+        input: usage.promptTokens ?? -1, output: usage.completionTokens ?? -1,
+        total: usage.totalTokens ?? -1, reasoning: usage.completionDetails?.reasoningTokens ?? -1,
+        cached: usage.promptDetails?.cachedTokens ?? usage.cacheHits ?? -1)
     }
     return reading
   }
@@ -117,40 +117,40 @@ struct OpenAIChunk: Decodable {
 
 extension EventReading {
   fileprivate mutating func add(_ delta: OpenAIChunk.Delta, choice: Int) {
-    if let text = delta.reasoningContent?.value, !text.isEmpty {
+    if let text = delta.reasoningContent, !text.isEmpty {
       reasonings.append(Text(choice: choice, text: text))
-    } else if let text = delta.reasoning?.value {
+    } else if let text = delta.reasoning {
       reasonings.append(Text(choice: choice, text: text))
     }
     if let text = delta.content?.text { contents.append(Text(choice: choice, text: text)) }
     for part in delta.content?.parts ?? [] {
-      if let text = part.text?.value { contents.append(Text(choice: choice, text: text)) }
+      if let text = part.text { contents.append(Text(choice: choice, text: text)) }
       for text in part.thinking?.texts ?? [] { reasonings.append(Text(choice: choice, text: text)) }
     }
-    if let text = delta.refusal?.value { refusals.append(Text(choice: choice, text: text)) }
-    for (position, call) in (delta.toolCalls?.value ?? []).enumerated() {
+    if let text = delta.refusal { refusals.append(Text(choice: choice, text: text)) }
+    for (position, call) in (delta.toolCalls ?? []).enumerated() {
       guard let call = call.value else { continue }
       tools.append(
         ToolPiece(
-          choice: choice, index: call.index?.value ?? position, id: call.id?.value, name: call.function?.value?.name?.value,
-          arguments: call.function?.value?.arguments?.value ?? ""))
+          choice: choice, index: call.index ?? position, id: call.id, name: call.function?.name,
+          arguments: call.function?.arguments ?? ""))
     }
-    if let function = delta.functionCall?.value {
+    if let function = delta.functionCall {
       tools.append(
         ToolPiece(
-          choice: choice, index: 0, id: nil, name: function.name?.value, arguments: function.arguments?.value ?? ""))
+          choice: choice, index: 0, id: nil, name: function.name, arguments: function.arguments ?? ""))
     }
   }
 }
 
 struct ResponsesEvent: Decodable {
   struct Item: Decodable {
-    var type: Lenient<String>?
-    var id: Lenient<String>?
-    var callID: Lenient<String>?
-    var name: Lenient<String>?
-    var arguments: Lenient<String>?
-    var input: Lenient<String>?
+    var type: String?
+    var id: String?
+    var callID: String?
+    var name: String?
+    var arguments: String?
+    var input: String?
 
     enum CodingKeys: String, CodingKey {
       case type, id, name, arguments, input
@@ -159,28 +159,28 @@ struct ResponsesEvent: Decodable {
   }
 
   struct Response: Decodable {
-    var model: Lenient<String>?
-    var status: Lenient<String>?
+    var model: String?
+    var status: String?
     var error: ErrorMember?
-    var usage: Lenient<Usage>?
+    var usage: Usage?
   }
 
   struct Usage: Decodable {
     struct Input: Decodable {
-      var cachedTokens: Lenient<Int>?
+      var cachedTokens: Int?
       enum CodingKeys: String, CodingKey { case cachedTokens = "cached_tokens" }
     }
 
     struct Output: Decodable {
-      var reasoningTokens: Lenient<Int>?
+      var reasoningTokens: Int?
       enum CodingKeys: String, CodingKey { case reasoningTokens = "reasoning_tokens" }
     }
 
-    var inputTokens: Lenient<Int>?
-    var outputTokens: Lenient<Int>?
-    var totalTokens: Lenient<Int>?
-    var inputDetails: Lenient<Input>?
-    var outputDetails: Lenient<Output>?
+    var inputTokens: Int?
+    var outputTokens: Int?
+    var totalTokens: Int?
+    var inputDetails: Input?
+    var outputDetails: Output?
 
     enum CodingKeys: String, CodingKey {
       case inputTokens = "input_tokens"
@@ -191,14 +191,14 @@ struct ResponsesEvent: Decodable {
     }
   }
 
-  var type: Lenient<String>?
-  var delta: Lenient<String>?
-  var outputIndex: Lenient<Int>?
-  var item: Lenient<Item>?
-  var response: Lenient<Response>?
+  var type: String?
+  var delta: String?
+  var outputIndex: Int?
+  var item: Item?
+  var response: Response?
   var error: ErrorMember?
-  var message: Lenient<String>?
-  var detail: Lenient<String>?
+  var message: String?
+  var detail: String?
   var code: AnyScalar?
 
   enum CodingKeys: String, CodingKey {
@@ -208,28 +208,28 @@ struct ResponsesEvent: Decodable {
 
   func reading(eventType: String) -> EventReading {
     var reading = EventReading()
-    let type = type?.value ?? eventType
+    let type = type ?? eventType
     let isTerminal = ["response.completed", "response.incomplete", "response.failed"].contains(type)
     switch type {
     case "response.output_text.delta":
-      if let delta = delta?.value { reading.contents = [EventReading.Text(choice: 0, text: delta)] }
+      if let delta = delta { reading.contents = [EventReading.Text(choice: 0, text: delta)] }
     case "response.refusal.delta":
-      if let delta = delta?.value { reading.refusals = [EventReading.Text(choice: 0, text: delta)] }
+      if let delta = delta { reading.refusals = [EventReading.Text(choice: 0, text: delta)] }
     case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-      if let delta = delta?.value { reading.reasonings = [EventReading.Text(choice: 0, text: delta)] }
+      if let delta = delta { reading.reasonings = [EventReading.Text(choice: 0, text: delta)] }
     case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta",
       "response.custom_tool_call_input.delta":
-      if let delta = delta?.value {
+      if let delta = delta {
         reading.tools = [
-          EventReading.ToolPiece(choice: 0, index: outputIndex?.value ?? 0, id: nil, name: nil, arguments: delta)
+          EventReading.ToolPiece(choice: 0, index: outputIndex ?? 0, id: nil, name: nil, arguments: delta)
         ]
       }
     case "response.output_item.added":
-      if let item = item?.value, ["function_call", "custom_tool_call", "mcp_call"].contains(item.type?.value ?? "") {
+      if let item = item, ["function_call", "custom_tool_call", "mcp_call"].contains(item.type ?? "") {
         reading.tools = [
           EventReading.ToolPiece(
-            choice: 0, index: outputIndex?.value ?? 0, id: item.callID?.value ?? item.id?.value, name: item.name?.value,
-            arguments: item.arguments?.value ?? item.input?.value ?? "")
+            choice: 0, index: outputIndex ?? 0, id: item.callID ?? item.id, name: item.name,
+            arguments: item.arguments ?? item.input ?? "")
         ]
       }
     default:
@@ -239,20 +239,20 @@ struct ResponsesEvent: Decodable {
         reading.error =
           error?.failure
           ?? EventReading.Failure(
-            message: message?.value ?? detail?.value, type: self.type?.value, code: code?.json)
+            message: message ?? detail, type: self.type, code: code?.json)
       }
     }
-    if let response = response?.value {
-      if let name = response.model?.value, !name.isEmpty { reading.model = name }
+    if let response = response {
+      if let name = response.model, !name.isEmpty { reading.model = name }
       if reading.error == nil { reading.error = response.error?.failure }
-      if isTerminal, let status = response.status?.value, !status.isEmpty {
+      if isTerminal, let status = response.status, !status.isEmpty {
         reading.finishes = [EventReading.Finish(choice: 0, reason: status)]
       }
-      if let usage = response.usage?.value {
+      if let usage = response.usage {
         reading.usage = TokenUsage(
-          input: usage.inputTokens?.value ?? -1, output: usage.outputTokens?.value ?? -1,
-          total: usage.totalTokens?.value ?? -1, reasoning: usage.outputDetails?.value?.reasoningTokens?.value ?? -1,
-          cached: usage.inputDetails?.value?.cachedTokens?.value ?? -1)
+          input: usage.inputTokens ?? -1, output: usage.outputTokens ?? -1,
+          total: usage.totalTokens ?? -1, reasoning: usage.outputDetails?.reasoningTokens ?? -1,
+          cached: usage.inputDetails?.cachedTokens ?? -1)
       }
     }
     return reading

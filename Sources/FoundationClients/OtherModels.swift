@@ -4,21 +4,21 @@ internal import Primitives
 internal import Streams
 
 struct PlainEvent: Decodable {
-  var text: Lenient<String>?
+  var text: String?
 
   func reading() -> EventReading {
     var reading = EventReading()
-    if let text = text?.value { reading.contents = [EventReading.Text(choice: 0, text: text)] }
+    if let text = text { reading.contents = [EventReading.Text(choice: 0, text: text)] }
     return reading
   }
 }
 
 struct AnthropicEvent: Decodable {
   struct Delta: Decodable {
-    var text: Lenient<String>?
-    var thinking: Lenient<String>?
-    var partialJSON: Lenient<String>?
-    var stopReason: Lenient<String>?
+    var text: String?
+    var thinking: String?
+    var partialJSON: String?
+    var stopReason: String?
 
     enum CodingKeys: String, CodingKey {
       case text, thinking
@@ -28,17 +28,17 @@ struct AnthropicEvent: Decodable {
   }
 
   struct Block: Decodable {
-    var type: Lenient<String>?
-    var text: Lenient<String>?
-    var thinking: Lenient<String>?
-    var id: Lenient<String>?
-    var name: Lenient<String>?
+    var type: String?
+    var text: String?
+    var thinking: String?
+    var id: String?
+    var name: String?
   }
 
   struct Usage: Decodable {
-    var inputTokens: Lenient<Int>?
-    var outputTokens: Lenient<Int>?
-    var cacheRead: Lenient<Int>?
+    var inputTokens: Int?
+    var outputTokens: Int?
+    var cacheRead: Int?
 
     enum CodingKeys: String, CodingKey {
       case inputTokens = "input_tokens"
@@ -47,23 +47,23 @@ struct AnthropicEvent: Decodable {
     }
 
     var counts: TokenUsage {
-      TokenUsage(input: inputTokens?.value ?? -1, output: outputTokens?.value ?? -1, cached: cacheRead?.value ?? -1)
+      TokenUsage(input: inputTokens ?? -1, output: outputTokens ?? -1, cached: cacheRead ?? -1)
     }
   }
 
   struct Message: Decodable {
-    var model: Lenient<String>?
-    var usage: Lenient<Usage>?
+    var model: String?
+    var usage: Usage?
   }
 
-  var type: Lenient<String>?
-  var index: Lenient<Int>?
-  var delta: Lenient<Delta>?
-  var contentBlock: Lenient<Block>?
+  var type: String?
+  var index: Int?
+  var delta: Delta?
+  var contentBlock: Block?
   var message: MessageOrText?
-  var usage: Lenient<Usage>?
+  var usage: Usage?
   var error: ErrorMember?
-  var detail: Lenient<String>?
+  var detail: String?
   var code: AnyScalar?
 
   enum CodingKeys: String, CodingKey {
@@ -78,52 +78,52 @@ struct AnthropicEvent: Decodable {
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
-      text = try? container.decode(String.self)
-      if text == nil { message = try? container.decode(Message.self) }
+      text = try container.decodeIfOfType(String.self)
+      if text == nil { message = try container.decodeIfOfType(Message.self) }
     }
   }
 
   func reading(eventType: String) -> EventReading {
     var reading = EventReading()
-    let type = type?.value ?? eventType
+    let type = type ?? eventType
     func add(_ text: String?, to list: inout [EventReading.Text]) {
       if let text { list.append(EventReading.Text(choice: 0, text: text)) }
     }
     switch type {
     case "content_block_delta":
-      add(delta?.value?.text?.value, to: &reading.contents)
-      add(delta?.value?.thinking?.value, to: &reading.reasonings)
-      if let json = delta?.value?.partialJSON?.value {
+      add(delta?.text, to: &reading.contents)
+      add(delta?.thinking, to: &reading.reasonings)
+      if let json = delta?.partialJSON {
         reading.tools = [
-          EventReading.ToolPiece(choice: 0, index: index?.value ?? 0, id: nil, name: nil, arguments: json)
+          EventReading.ToolPiece(choice: 0, index: index ?? 0, id: nil, name: nil, arguments: json)
         ]
       }
     case "content_block_start":
-      guard let block = contentBlock?.value else { break }
-      add(block.text?.value, to: &reading.contents)
-      add(block.thinking?.value, to: &reading.reasonings)
-      if ["tool_use", "server_tool_use", "mcp_tool_use"].contains(block.type?.value ?? "") {
+      guard let block = contentBlock else { break }
+      add(block.text, to: &reading.contents)
+      add(block.thinking, to: &reading.reasonings)
+      if ["tool_use", "server_tool_use", "mcp_tool_use"].contains(block.type ?? "") {
         reading.tools = [
           EventReading.ToolPiece(
-            choice: 0, index: index?.value ?? 0, id: block.id?.value, name: block.name?.value, arguments: "")
+            choice: 0, index: index ?? 0, id: block.id, name: block.name, arguments: "")
         ]
       }
     case "message_start":
-      if let name = message?.message?.model?.value, !name.isEmpty { reading.model = name }
-      reading.usage = message?.message?.usage?.value?.counts
+      if let name = message?.message?.model, !name.isEmpty { reading.model = name }
+      reading.usage = message?.message?.usage?.counts
       reading.usageIsPartial = true
     case "message_delta":
-      if let reason = delta?.value?.stopReason?.value, !reason.isEmpty {
+      if let reason = delta?.stopReason, !reason.isEmpty {
         reading.finishes = [EventReading.Finish(choice: 0, reason: reason)]
       }
-      reading.usage = usage?.value?.counts
+      reading.usage = usage?.counts
       reading.usageIsPartial = true
     case "message_stop": reading.terminal = "message_stop"
     default:
       if type == "error" || eventType == "error" || error != nil {
         reading.error =
           error?.failure
-          ?? EventReading.Failure(message: message?.text ?? detail?.value, type: self.type?.value, code: code?.json)
+          ?? EventReading.Failure(message: message?.text ?? detail, type: self.type, code: code?.json)
       }
     }
     return reading
@@ -132,63 +132,63 @@ struct AnthropicEvent: Decodable {
 
 struct GeminiChunk: Decodable {
   struct Candidate: Decodable {
-    var index: Lenient<Int>?
-    var content: Lenient<Content>?
-    var finishReason: Lenient<String>?
+    var index: Int?
+    var content: Content?
+    var finishReason: String?
   }
 
   struct Content: Decodable {
-    var parts: Lenient<[Lenient<Part>]>?
+    var parts: [Lenient<Part>]?
   }
 
   struct Part: Decodable {
     struct Call: Decodable {
-      var id: Lenient<String>?
-      var name: Lenient<String>?
+      var id: String?
+      var name: String?
     }
 
-    var text: Lenient<String>?
-    var thought: Lenient<Bool>?
-    var functionCall: Lenient<Call>?
+    var text: String?
+    var thought: Bool?
+    var functionCall: Call?
   }
 
   struct Usage: Decodable {
-    var promptTokenCount: Lenient<Int>?
-    var candidatesTokenCount: Lenient<Int>?
-    var totalTokenCount: Lenient<Int>?
-    var thoughtsTokenCount: Lenient<Int>?
-    var cachedContentTokenCount: Lenient<Int>?
+    var promptTokenCount: Int?
+    var candidatesTokenCount: Int?
+    var totalTokenCount: Int?
+    var thoughtsTokenCount: Int?
+    var cachedContentTokenCount: Int?
   }
 
-  var candidates: Lenient<[Lenient<Candidate>]>?
-  var usageMetadata: Lenient<Usage>?
-  var modelVersion: Lenient<String>?
+  var candidates: [Lenient<Candidate>]?
+  var usageMetadata: Usage?
+  var modelVersion: String?
   var error: ErrorMember?
-  var message: Lenient<String>?
-  var type: Lenient<String>?
+  var message: String?
+  var type: String?
   var code: AnyScalar?
 
   func reading(eventType: String, document: OrderedDocument) -> EventReading {
     var reading = EventReading()
-    if let name = modelVersion?.value, !name.isEmpty { reading.model = name }
+    if let name = modelVersion, !name.isEmpty { reading.model = name }
     reading.error = error?.failure
     if reading.error == nil, eventType == "error" {
-      reading.error = EventReading.Failure(message: message?.value, type: type?.value, code: code?.json)
+      reading.error = EventReading.Failure(message: message, type: type, code: code?.json)
     }
-    for (position, element) in (candidates?.value ?? []).enumerated() {
-      let index = element.value?.index?.value ?? position
+    for (position, element) in (candidates ?? []).enumerated() {
+      let index = element.value?.index ?? position
       reading.choices.append(index)
-      for part in element.value?.content?.value?.parts?.value ?? [] {
-        if let text = part.value?.text?.value {
+      for part in element.value?.content?.parts ?? [] {
+        if let text = part.value?.text {
           let piece = EventReading.Text(choice: index, text: text)
-          if part.value?.thought?.value == true { reading.reasonings.append(piece) } else { reading.contents.append(piece) }
+          if part.value?.thought == true { reading.reasonings.append(piece) } else { reading.contents.append(piece) }
         }
-        if let call = part.value?.functionCall?.value {
+        if let call = part.value?.functionCall {
           reading.tools.append(
-            EventReading.ToolPiece(choice: index, index: nil, id: call.id?.value, name: call.name?.value, arguments: ""))
+            EventReading.ToolPiece(choice: index, index: nil, id: call.id, name: call.name, arguments: ""))
         }
       }
-      if let reason = element.value?.finishReason?.value, !reason.isEmpty {
+      if let reason = element.value?.finishReason, !reason.isEmpty {
         reading.finishes.append(EventReading.Finish(choice: index, reason: reason))
       }
     }
@@ -199,11 +199,11 @@ struct GeminiChunk: Decodable {
       }
       for (index, text) in zip(reading.tools.indices, arguments) { reading.tools[index].arguments = text }
     }
-    if let usage = usageMetadata?.value {
+    if let usage = usageMetadata {
       reading.usage = TokenUsage(
-        input: usage.promptTokenCount?.value ?? -1, output: usage.candidatesTokenCount?.value ?? -1,
-        total: usage.totalTokenCount?.value ?? -1, reasoning: usage.thoughtsTokenCount?.value ?? -1,
-        cached: usage.cachedContentTokenCount?.value ?? -1)
+        input: usage.promptTokenCount ?? -1, output: usage.candidatesTokenCount ?? -1,
+        total: usage.totalTokenCount ?? -1, reasoning: usage.thoughtsTokenCount ?? -1,
+        cached: usage.cachedContentTokenCount ?? -1)
     }
     return reading
   }
@@ -213,15 +213,15 @@ struct OllamaLine: Decodable {
   struct Message: Decodable {
     struct Call: Decodable {
       struct Function: Decodable {
-        var name: Lenient<String>?
+        var name: String?
       }
-      var id: Lenient<String>?
-      var function: Lenient<Function>?
+      var id: String?
+      var function: Function?
     }
 
-    var content: Lenient<String>?
-    var thinking: Lenient<String>?
-    var toolCalls: Lenient<[Lenient<Call>]>?
+    var content: String?
+    var thinking: String?
+    var toolCalls: [Lenient<Call>]?
 
     enum CodingKeys: String, CodingKey {
       case content, thinking
@@ -229,14 +229,14 @@ struct OllamaLine: Decodable {
     }
   }
 
-  var model: Lenient<String>?
-  var message: Lenient<Message>?
-  var response: Lenient<String>?
-  var thinking: Lenient<String>?
-  var done: Lenient<Bool>?
-  var doneReason: Lenient<String>?
-  var promptEvalCount: Lenient<Int>?
-  var evalCount: Lenient<Int>?
+  var model: String?
+  var message: Message?
+  var response: String?
+  var thinking: String?
+  var done: Bool?
+  var doneReason: String?
+  var promptEvalCount: Int?
+  var evalCount: Int?
   var error: ErrorMember?
 
   enum CodingKeys: String, CodingKey {
@@ -248,18 +248,18 @@ struct OllamaLine: Decodable {
 
   func reading(document: OrderedDocument) -> EventReading {
     var reading = EventReading()
-    if let name = model?.value, !name.isEmpty { reading.model = name }
+    if let name = model, !name.isEmpty { reading.model = name }
     reading.error = error?.failure
-    for text in [thinking?.value, message?.value?.thinking?.value].compactMap({ $0 }) {
+    for text in [thinking, message?.thinking].compactMap({ $0 }) {
       reading.reasonings.append(EventReading.Text(choice: 0, text: text))
     }
-    for text in [response?.value, message?.value?.content?.value].compactMap({ $0 }) {
+    for text in [response, message?.content].compactMap({ $0 }) {
       reading.contents.append(EventReading.Text(choice: 0, text: text))
     }
-    for call in message?.value?.toolCalls?.value ?? [] {
-      guard let function = call.value?.function?.value else { continue }
+    for call in message?.toolCalls ?? [] {
+      guard let function = call.value?.function else { continue }
       reading.tools.append(
-        EventReading.ToolPiece(choice: 0, index: nil, id: call.value?.id?.value, name: function.name?.value, arguments: ""))
+        EventReading.ToolPiece(choice: 0, index: nil, id: call.value?.id, name: function.name, arguments: ""))
     }
     if !reading.tools.isEmpty {
       let arguments = document.arguments { root in
@@ -268,12 +268,12 @@ struct OllamaLine: Decodable {
       }
       for (index, text) in zip(reading.tools.indices, arguments) { reading.tools[index].arguments = text }
     }
-    if let reason = doneReason?.value, !reason.isEmpty {
+    if let reason = doneReason, !reason.isEmpty {
       reading.finishes = [EventReading.Finish(choice: 0, reason: reason)]
     }
-    let usage = TokenUsage(input: promptEvalCount?.value ?? -1, output: evalCount?.value ?? -1)
+    let usage = TokenUsage(input: promptEvalCount ?? -1, output: evalCount ?? -1)
     if !usage.isEmpty { reading.usage = usage }
-    if done?.value == true { reading.terminal = "done:true" }
+    if done == true { reading.terminal = "done:true" }
     return reading
   }
 }

@@ -28,7 +28,7 @@ package struct EventSlices {
   @usableFromInline package var lastEventID: UnsafeRawBufferPointer
   /// The `time` field, which only recouse/EventSource knows.
   @usableFromInline package var time = UnsafeRawBufferPointer(start: nil, count: 0)
-  /// Lines without a colon and with an unknown name, joined by LF; only recouse/EventSource keeps them.
+  /// Lines without a colon and with an unknown name, with a byte FF between two, which no text has; only recouse/EventSource keeps them.
   @usableFromInline package var other = UnsafeRawBufferPointer(start: nil, count: 0)
   @usableFromInline package var fields: Fields
 

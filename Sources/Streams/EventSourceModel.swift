@@ -126,10 +126,11 @@ private struct Block {
     var text: [UInt8] = []
     var ranges: [Range<Int>] = []
     // Sorted, since a dictionary has no order to keep.
-    let names = other.map { $0.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: "\n") }
-    for field in [data, event, id, time, names] {
+    let names = (other ?? [:]).keys.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+    let fields = [data, event, id, time].map { Array(($0 ?? "").utf8) } + [Array(names.joined(separator: [0xFF]))]
+    for field in fields {
       let start = text.count
-      text.append(contentsOf: (field ?? "").utf8)
+      text.append(contentsOf: field)
       ranges.append(start..<text.count)
     }
     text.withUnsafeBytes { whole in

@@ -14,7 +14,7 @@ struct EventStamp {
   /// nor a member of an inner object.
   init?(_ data: UnsafeRawBufferPointer) {
     let end = data.count
-    guard end >= 38, data[end - 1] == UInt8(ascii: "}"), data[end - 2] == UInt8(ascii: "}") else { return nil }
+    guard end >= 37, data[end - 1] == UInt8(ascii: "}"), data[end - 2] == UInt8(ascii: "}") else { return nil }
     // The stamp's own bracket is the last one that opens: nothing in it has brackets. It is at most 84 bytes long.
     var open = end - 3
     let lowest = max(0, end - 90)

@@ -124,11 +124,14 @@ package struct StandardParser: ~Copyable {
     var open = resume()
     var index = 0
 
+    // How long the cut line has become that ends in this read.
+    var carried = 0
     if line.count > 0, scan.found > 0 {
       // The line that the last read cut ends here.
       let end = Int(positions[0])
       index = 1
       let length = Int(line.count) + end - lineStart
+      carried = length
       let start = bytes + end - length
       if length > Int(lineLimit) { throw fail(.lineTooLong(limit: Int(lineLimit), atByte: start + Int(lineLimit)), chunk) }
       CStreams_append(&line, base + lineStart, end - lineStart)
@@ -179,7 +182,7 @@ package struct StandardParser: ~Copyable {
     }
 
     keep(&open, join)
-    try keep(rest: base + lineStart, count - lineStart, chunk, lineStart)
+    try keep(rest: base + lineStart, count - lineStart, chunk, lineStart, carried)
     bytes &+= count
   }
 
@@ -238,7 +241,7 @@ package struct StandardParser: ~Copyable {
   /// Keeps the line that the end of the read has cut.
   @inlinable
   mutating func keep(
-    rest: UnsafeRawPointer, _ size: Int, _ chunk: UnsafeRawBufferPointer, _ lineStart: Int
+    rest: UnsafeRawPointer, _ size: Int, _ chunk: UnsafeRawBufferPointer, _ lineStart: Int, _ carried: Int
   ) throws(StreamError) {
     // Lines have ended in this read, or there was no cut line before: what `line` holds is used up.
     if lineStart > 0 { line.count = 0 }
@@ -249,7 +252,8 @@ package struct StandardParser: ~Copyable {
     if Int(line.count) + size > Int(lineLimit) {
       throw fail(.lineTooLong(limit: Int(lineLimit), atByte: bytes + lineStart - Int(line.count) + Int(lineLimit)), chunk)
     }
-    if line.capacity > 1 << 16, Int(line.capacity) / 8 > Int(line.count) + size, line.count == 0 { CStreams_release(&line) }
+    // A large buffer stays while the lines that it held are large, too.
+    if line.count == 0, line.capacity > 1 << 16, Int(line.capacity) / 8 > max(carried, size) { CStreams_release(&line) }
     CStreams_append(&line, rest, size)
   }
 }

@@ -29,12 +29,17 @@ struct PlainEvent: Equatable, CustomStringConvertible {
     self.other = other.map { Array($0.utf8) }
   }
 
+  init(data: String?, type: String?, id: String?, time: String?, otherNames: [String]?) {
+    self.init(data: data, type: type, id: id, time: time)
+    other = otherNames.map { Array($0.map { Array($0.utf8) }.joined(separator: [0xFF])) }
+  }
+
   /// Bad UTF-8 replaced, as the standard decodes a stream.
   var repaired: PlainEvent {
     func repair(_ bytes: [UInt8]?) -> [UInt8]? { bytes.map { Array(String(decoding: $0, as: UTF8.self).utf8) } }
     var event = self
     (event.data, event.type, event.id, event.time, event.other) = (
-      repair(data), repair(type), repair(id), repair(time), repair(other)
+      repair(data), repair(type), repair(id), repair(time), other
     )
     return event
   }

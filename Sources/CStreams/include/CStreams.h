@@ -89,7 +89,20 @@ bool CStreams_use(CStreams_Path path);
 size_t CStreams_string_end(const uint8_t *bytes, size_t count, bool *all_ascii);
 
 /// Whether a byte is 0.
-static inline bool CStreams_has_nul(const void *bytes, size_t count) { return count && memchr(bytes, 0, count) != NULL; }
+static inline bool CStreams_has_nul(const void *bytes, size_t count) {
+  const uint8_t *p = bytes;
+  if (count > 16) return memchr(p, 0, count) != NULL;
+  if (count >= 8) {
+    // The usual id is short: two words that overlap.
+    uint64_t a, b;
+    memcpy(&a, p, 8), memcpy(&b, p + count - 8, 8);
+    const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+    return ((((a - ones) & ~a) | ((b - ones) & ~b)) & highs) != 0;
+  }
+  for (size_t i = 0; i < count; i++)
+    if (p[i] == 0) return true;
+  return false;
+}
 
 /// memchr, which Swift sees only through the platform's C library.
 static inline const void *CStreams_find(const void *bytes, uint8_t byte, size_t count) { return memchr(bytes, byte, count); }

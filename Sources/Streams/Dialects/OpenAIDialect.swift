@@ -19,7 +19,8 @@ enum OpenAIDialect {
       }
     }
     facts.modelIfAny(model, in: document)
-    if !facts.errorIfAny(error, in: document), choices == nil || errorEvent {
+    let hasChoices = choices.map { document.isArray($0) } ?? false
+    if !facts.errorIfAny(error, in: document), !hasChoices || errorEvent {
       facts.bareErrorIfAny(document.root, isSure: errorEvent, in: document)
     }
     if let choices {

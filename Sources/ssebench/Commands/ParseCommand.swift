@@ -78,7 +78,7 @@ struct EventPrinter: EventSink, ~Copyable {
       if event.fields.contains(.other) {
         out.write(#","other":{"#)
         var isFirst = true
-        for name in event.other.split(separator: 0x0A, omittingEmptySubsequences: false) {
+        for name in event.other.split(separator: 0xFF, omittingEmptySubsequences: false) {
           if !isFirst { out.write(",") }
           isFirst = false
           out.writeJSON(UnsafeRawBufferPointer(rebasing: name))

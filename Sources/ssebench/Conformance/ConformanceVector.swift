@@ -20,7 +20,7 @@ struct VectorEvent: Equatable {
     data = bytes(.data, slices.data)
     id = bytes(.lastEventID, slices.lastEventID)
     time = bytes(.time, slices.time)
-    other = bytes(.other, slices.other)
+    other = slices.fields.contains(.other) ? Array(slices.other) : nil
   }
 
   init(_ value: JSONValue) {
@@ -29,7 +29,7 @@ struct VectorEvent: Equatable {
     data = bytes("data")
     id = bytes("id")
     time = bytes("time")
-    other = value["other"]?.asObject.map { Array($0.keys.joined(separator: "\n").utf8) }
+    other = value["other"]?.asObject.map { Array($0.keys.map { Array($0.utf8) }.joined(separator: [0xFF])) }
   }
 
   var document: JSONValue {
