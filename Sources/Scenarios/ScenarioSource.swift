@@ -17,7 +17,9 @@ struct ScenarioSource: Sendable {
   /// Keys that are of the run as a whole.
   private static let unvaried = ["$schema", "name", "compare", "gates", "measure.repeats", "budget"]
 
-  mutating func load(_ document: JSONValue, endpoint: String?) throws(ScenarioFailure) -> LoadedScenario {
+  mutating func load(
+    _ document: JSONValue, endpoint: String?, gateCheck: GateCheck?
+  ) throws(ScenarioFailure) -> LoadedScenario {
     var problems: [ScenarioProblem] = []
     var raw = try prepared(document, ScenarioDefinition.scenario, &problems)
     if let endpoint { Self.point(&raw, at: endpoint) }
@@ -45,6 +47,15 @@ struct ScenarioSource: Sendable {
     var names: Set<String> = []
     for variant in variants where !names.insert(variant.name).inserted {
       add(ScenarioProblem("compare", "two variants are named '\(variant.name)'", expected: "values that differ"), to: &problems)
+    }
+    if let gateCheck, let gates = complete["gates"]?.asArray {
+      let loads = variants.flatMap { variant in
+        variant.points.isEmpty ? [variant.name] : variant.points.map { variant.name(of: $0, isOnly: variants.count == 1) }
+      }
+      for (index, gate) in gates.enumerated() {
+        guard let text = gate.asString ?? gate["gate"]?.asString, let found = gateCheck(variables.expand(text), loads) else { continue }
+        add(ScenarioProblem("gates.\(index)", found), to: &problems)
+      }
     }
     if !problems.isEmpty { throw failure(problems) }
     return LoadedScenario(

@@ -1,5 +1,6 @@
 // `ssebench validate SCENARIO.json…`: every problem at once, without any traffic.
 
+import Analysis
 import Foundation
 import Primitives
 import Scenarios
@@ -20,7 +21,8 @@ enum ValidateCommand {
       for path in invocation.operands {
         do throws(ScenarioFailure) {
           let loaded = try ScenarioFile.load(
-            path: path, overrides: overrides, environment: ProcessInfo.processInfo.environment)
+            path: path, overrides: overrides, environment: ProcessInfo.processInfo.environment,
+            gateCheck: GateExpression.check)
           let count = loaded.variants.count
           Terminal.result("\(path): valid\(count > 1 ? ", \(count) variants" : "")\n")
         } catch {
