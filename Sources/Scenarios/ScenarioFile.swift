@@ -44,7 +44,8 @@ package enum ScenarioFile {
 
   /// Reads a text that stands for a file.
   package static func load(
-    text: some Sequence<UInt8>, file: String, name: String = "run", folder: String = "", overrides: [Override] = [],
+    text: some Sequence<UInt8>, file: String, name: String = "run", folder: String = "",
+    overrides: [Override] = [],
     endpoint: String? = nil, environment: [String: String], gateCheck: GateCheck? = nil
   ) throws(ScenarioFailure) -> LoadedScenario {
     let bytes = Array(text)
@@ -60,11 +61,13 @@ package enum ScenarioFile {
 
   /// Checks a document that was made in memory, such as by `run --endpoint`.
   package static func load(
-    document: JSONValue, file: String = "", name: String = "run", folder: String = "", overrides: [Override] = [],
+    document: JSONValue, file: String = "", name: String = "run", folder: String = "",
+    overrides: [Override] = [],
     endpoint: String? = nil, environment: [String: String], gateCheck: GateCheck? = nil
   ) throws(ScenarioFailure) -> LoadedScenario {
     var source = ScenarioSource(
-      file: file, name: name, folder: folder, variables: Variables(environment: environment), overrides: overrides)
+      file: file, name: name, folder: folder, variables: Variables(environment: environment),
+      overrides: overrides)
     return try source.load(document, endpoint: endpoint, gateCheck: gateCheck)
   }
 }
@@ -87,7 +90,8 @@ package enum MockFile {
     let document = try FileText.document(bytes, file: file)
     do throws(ScenarioFailure) {
       var source = ScenarioSource(
-        file: file, name: "", folder: folder, variables: Variables(environment: environment), overrides: overrides)
+        file: file, name: "", folder: folder, variables: Variables(environment: environment),
+        overrides: overrides)
       return try source.mock(document)
     } catch {
       throw FileText.withLines(error, text: bytes, file: file)

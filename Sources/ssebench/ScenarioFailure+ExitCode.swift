@@ -16,7 +16,8 @@ extension ScenarioFailure.Kind {
 }
 
 extension Flag {
-  static let set = Flag("--set", "KEY.PATH=VALUE", "Set one key of the scenario; the value is JSON, else a string", repeats: true)
+  static let set = Flag(
+    "--set", "KEY.PATH=VALUE", "Set one key of the scenario; the value is JSON, else a string", repeats: true)
   static let seed = Flag("--seed", "N", "The seed in place of the scenario's")
 }
 
