@@ -25,7 +25,8 @@ package struct ClosedPlan: Sendable {
 
   /// A WuKongIM run: every reader at once, each once.
   init(readers: Int, seed: UInt64, shard: Shard?) {
-    self.init(places: readers, sessions: readers, rampUp: .zero, thinking: .constant(0), seed: seed, shard: shard)
+    self.init(
+      places: readers, sessions: readers, rampUp: .zero, thinking: .constant(0), seed: seed, shard: shard)
   }
 
   private init(
@@ -53,7 +54,8 @@ package struct ClosedPlan: Sendable {
   /// divided evenly over the places of all shards.
   package func firstStart(_ place: Int) -> PlannedStart {
     let global = session(place)
-    let at = rampUp.value == 0 ? 0 : Int64((Double(rampUp.value) * Double(global) / Double(allPlaces)).rounded())
+    let at =
+      rampUp.value == 0 ? 0 : Int64((Double(rampUp.value) * Double(global) / Double(allPlaces)).rounded())
     return PlannedStart(session: global, at: Nanoseconds(at))
   }
 

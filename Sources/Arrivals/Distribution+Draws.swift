@@ -23,6 +23,10 @@ extension Nanoseconds {
 
   /// Nanoseconds from a number that may be negative, too large or not a number.
   init(clamping value: Double) {
-    if !(value > 0) { self = .zero } else { self = value >= Double(Self.longest.value) ? .longest : Nanoseconds(Int64(value.rounded())) }
+    if !(value > 0) {
+      self = .zero
+    } else {
+      self = value >= Double(Self.longest.value) ? .longest : Nanoseconds(Int64(value.rounded()))
+    }
   }
 }

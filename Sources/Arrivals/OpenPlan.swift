@@ -33,7 +33,8 @@ package struct OpenPlan: Sendable, Sequence {
         session += 1
         if plan.owns(number) {
           return PlannedStart(
-            session: number, at: arrival.at, maxTokens: arrival.outputTokens, inputTokens: arrival.inputTokens)
+            session: number, at: arrival.at, maxTokens: arrival.outputTokens, inputTokens: arrival.inputTokens
+          )
         }
       }
       return nil

@@ -48,7 +48,8 @@ package struct Plan: Sendable {
     let end = load.duration.map { $0 + scenario.measure.warmUp }
     let process: ArrivalProcess
     if let wukongim = scenario.wukongim {
-      return Plan(closed: ClosedPlan(readers: wukongim.readers, seed: seed, shard: shard), shard: shard, end: nil)
+      return Plan(
+        closed: ClosedPlan(readers: wukongim.readers, seed: seed, shard: shard), shard: shard, end: nil)
     }
     switch load.model {
     case .closed:

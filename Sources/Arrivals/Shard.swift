@@ -17,7 +17,9 @@ package struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// "2/4"; the index counts from 0.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, let index = Self.number(parts[0]), let count = Self.number(parts[1]) else { return nil }
+    guard parts.count == 2, let index = Self.number(parts[0]), let count = Self.number(parts[1]) else {
+      return nil
+    }
     self.init(index: index, count: count)
   }
 
@@ -61,14 +63,17 @@ extension Shard {
     }
     if let flag {
       guard let shard = Shard(flag) else {
-        throw ShardProblem(description: "--shard: '\(flag.prefix(40))' is not a shard; expected I/N with I from 0 to N - 1, such as 0/4")
+        throw ShardProblem(
+          description:
+            "--shard: '\(flag.prefix(40))' is not a shard; expected I/N with I from 0 to N - 1, such as 0/4")
       }
       found.insert(("--shard", shard), at: 0)
     }
     guard let first = found.first else { return nil }
     if let other = found.first(where: { $0.shard != first.shard }) {
       throw ShardProblem(
-        description: "\(first.name) says shard \(first.shard) and \(other.name) says \(other.shard); expected the same. "
+        description:
+          "\(first.name) says shard \(first.shard) and \(other.name) says \(other.shard); expected the same. "
           + "Unset the variables of the one that does not count")
     }
     return first.shard
@@ -85,11 +90,16 @@ extension Shard {
           + "set \(launcher.counts[0]) to the number of processes")
     }
     if let other = given.dropFirst().first, environment[other] != count {
-      throw ShardProblem(description: "\(countName)=\(count) and \(other)=\(environment[other] ?? "") differ; expected the same number")
-    }
-    guard let index = number(index), let count = number(count), let shard = Shard(index: index, count: count) else {
       throw ShardProblem(
-        description: "\(launcher.index)=\(index.prefix(20)) of \(countName)=\(count.prefix(20)) is not a shard; expected a number from 0 below the second")
+        description:
+          "\(countName)=\(count) and \(other)=\(environment[other] ?? "") differ; expected the same number")
+    }
+    guard let index = number(index), let count = number(count), let shard = Shard(index: index, count: count)
+    else {
+      throw ShardProblem(
+        description:
+          "\(launcher.index)=\(index.prefix(20)) of \(countName)=\(count.prefix(20)) is not a shard; expected a number from 0 below the second"
+      )
     }
     return shard
   }

@@ -52,21 +52,28 @@ struct TextPieces: Sendable {
 
   private static let latin = TextPieces(
     [
-      " the", " sea", " old", " lamp", " tide", " keep", " stone", " night", " storm", " light", " wave", " ship",
-      " bell", " rock", " wind", " fog", " salt", " glass", " stair", " tower", " coast", " gull", " rope", " sail",
-      " mast", " oil", " wick", " brass", " lens", " beam", " dark", " star", " moon", " harbor", " anchor", " keeper",
-      " door", " key", " book", " ink", " log", " watch", " hour", " dawn", " dusk", " rain", " cloud", " shore",
-      " sand", " shell", " reef", " crew", " deck", " helm", " bow", " stern", " cabin", " letter", " voice", " song",
+      " the", " sea", " old", " lamp", " tide", " keep", " stone", " night", " storm", " light", " wave",
+      " ship",
+      " bell", " rock", " wind", " fog", " salt", " glass", " stair", " tower", " coast", " gull", " rope",
+      " sail",
+      " mast", " oil", " wick", " brass", " lens", " beam", " dark", " star", " moon", " harbor", " anchor",
+      " keeper",
+      " door", " key", " book", " ink", " log", " watch", " hour", " dawn", " dusk", " rain", " cloud",
+      " shore",
+      " sand", " shell", " reef", " crew", " deck", " helm", " bow", " stern", " cabin", " letter", " voice",
+      " song",
       " and", " was", " from", ", then",
     ], bytesPerCharacter: 1)
 
   private static let mixed = TextPieces(
     [
       " the", " sea", " light", " tower", " storm", " keeper", "灯台", "海", "夜明け", "的", "故事", "塔樓",
-      "등대", "바다", " маяк", " море", " φάρος", " θάλασσα", " מגדלור", " منارة", " प्रकाश", " ทะเล", " đèn", " für",
+      "등대", "바다", " маяк", " море", " φάρος", " θάλασσα", " מגדלור", " منارة", " प्रकाश", " ทะเล", " đèn",
+      " für",
       "🌊", "🗼", "👩‍🚀", "👨‍👩‍👧‍👦", "🏳️‍🌈", "👍🏽", "🇯🇵", "❤️", "e\u{301}", "n\u{303}o", "a\u{30A}", "o\u{328}\u{301}",
       " naïve", " café", "\n", "\n\n", "\t", "\"", " \"quoted\"", "\\", "\\n", "/", " </b>", " &amp;",
-      "\u{2028}", "\u{2029}", "\u{A0}", "\u{200B}", "\u{FEFF}", "\u{7F}", "\u{1}", "\r\n", " data: ", "{", "}", ":",
+      "\u{2028}", "\u{2029}", "\u{A0}", "\u{200B}", "\u{FEFF}", "\u{7F}", "\u{1}", "\r\n", " data: ", "{",
+      "}", ":",
       "𝒳", "𐍈", "😀", " [DONE]",
     ], bytesPerCharacter: 32)
 }

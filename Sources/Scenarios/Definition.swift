@@ -71,7 +71,8 @@ extension Field {
     when condition: Condition? = nil, unless: String? = nil, example: JSONValue? = nil
   ) -> Field {
     Field(
-      name: name, kind: kind, standard: standard, doc: doc, isRequired: required, condition: condition, unless: unless,
+      name: name, kind: kind, standard: standard, doc: doc, isRequired: required, condition: condition,
+      unless: unless,
       example: example)
   }
 }
@@ -80,7 +81,8 @@ extension Kind {
   /// What is expected, for messages: `a duration such as "200ms"`.
   var expectation: String {
     switch self {
-    case .text(let length): length.lowerBound > 0 ? "text of \(length.lowerBound) to \(length.upperBound) characters" : "text"
+    case .text(let length):
+      length.lowerBound > 0 ? "text of \(length.lowerBound) to \(length.upperBound) characters" : "text"
     case .url: "a URL such as \"https://host/path\""
     case .word(let words): words.map { "\"\($0)\"" }.joined(separator: ", ")
     case .integer(let range): "a whole number \(Kind.text(range.lowerBound, range.upperBound, Int.max))"
@@ -90,14 +92,18 @@ extension Kind {
           + (range.upperBound < 1e15 ? ", at most \(JSONValue.numberText(range.upperBound))" : "")
         : "a number \(Kind.text(range.lowerBound, range.upperBound, 1e15))"
     case .boolean: "true or false"
-    case .duration(let positive): "a duration\(positive ? " above 0" : ""), at most a year, such as \"200ms\", \"2.5s\" or \"1m\""
-    case .size(let range): "a size from \(Units.sizeText(range.lowerBound)) to \(Units.sizeText(range.upperBound)), such as \"16KiB\""
-    case .rate(let positive): "\(positive ? "more than 0" : "0 or more") per second, such as \"20/s\" or \"90/min\""
+    case .duration(let positive):
+      "a duration\(positive ? " above 0" : ""), at most a year, such as \"200ms\", \"2.5s\" or \"1m\""
+    case .size(let range):
+      "a size from \(Units.sizeText(range.lowerBound)) to \(Units.sizeText(range.upperBound)), such as \"16KiB\""
+    case .rate(let positive):
+      "\(positive ? "more than 0" : "0 or more") per second, such as \"20/s\" or \"90/min\""
     case .list(let kind, let count):
       "a list of \(count.upperBound < 1_000_000 ? "\(count.lowerBound) to \(count.upperBound)" : count.lowerBound > 0 ? "\(count.lowerBound) or more" : "any number") of: \(kind.expectation)"
     case .map: "an object"
     case .object(let shape): "an object with the keys of \(shape.name)"
-    case .tagged(_, let fields): "an object with one of the keys \(fields.map(\.name).joined(separator: ", "))"
+    case .tagged(_, let fields):
+      "an object with one of the keys \(fields.map(\.name).joined(separator: ", "))"
     case .either(let kinds): kinds.map(\.expectation).joined(separator: ", or ")
     case .anything: "any JSON value"
     }
@@ -111,7 +117,8 @@ extension Kind {
   /// Whether a value's JSON type is one that this kind takes.
   func takesType(of value: JSONValue) -> Bool {
     switch (self, value) {
-    case (.text, .string), (.url, .string), (.word, .string), (.duration, .string), (.size, .string), (.rate, .string),
+    case (.text, .string), (.url, .string), (.word, .string), (.duration, .string), (.size, .string),
+      (.rate, .string),
       (.integer, .integer), (.integer, .number), (.number, .integer), (.number, .number), (.boolean, .bool),
       (.list, .array), (.map, .object), (.object, .object), (.tagged, .object), (.anything, _):
       true

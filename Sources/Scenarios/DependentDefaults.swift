@@ -23,12 +23,17 @@ enum DependentDefaults {
     } else if varied.isEmpty {
       standard("measure.repeats", 1)
     }
-    let hasURL = given("endpoint.url") != nil || given("endpoint.unix_socket") != nil || varied.contains("endpoint.url")
-    if given("wukongim") != nil { standard(hasURL ? "endpoint.api" : "endpoint.mock.api", "wukongim", unlessVaried: "wukongim") }
+    let hasURL =
+      given("endpoint.url") != nil || given("endpoint.unix_socket") != nil || varied.contains("endpoint.url")
+    if given("wukongim") != nil {
+      standard(hasURL ? "endpoint.api" : "endpoint.mock.api", "wukongim", unlessVaried: "wukongim")
+    }
     if hasURL {
       standard("endpoint.api", .string(API.sse.rawValue))
     } else {
-      standard("endpoint.api", given("endpoint.mock.api") ?? .string(MockSettings().api.rawValue), unlessVaried: "endpoint.mock.api", "endpoint.mock")
+      standard(
+        "endpoint.api", given("endpoint.mock.api") ?? .string(MockSettings().api.rawValue),
+        unlessVaried: "endpoint.mock.api", "endpoint.mock")
     }
     if given("endpoint.api") == "ollama" { standard("client.parser", "ndjson", unlessVaried: "endpoint.api") }
     if !varied.contains("client.stack"), !varied.contains("client.fidelity") {
@@ -46,7 +51,8 @@ enum DependentDefaults {
       standard("load.concurrency", sessions, unlessVaried: "load.model", "load.sessions", "load")
     }
     if let file = given("load.trace.file")?.asString, given("load.trace.format") == nil {
-      standard("load.trace.format", file.hasSuffix(".jsonl") ? "jsonl" : "csv", unlessVaried: "load.trace.file")
+      standard(
+        "load.trace.format", file.hasSuffix(".jsonl") ? "jsonl" : "csv", unlessVaried: "load.trace.file")
     }
     return filled
   }

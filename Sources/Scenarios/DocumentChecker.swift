@@ -37,7 +37,9 @@ struct DocumentChecker {
     if !kind.takesType(of: value) { return wrongType(value, kind, path) }
     switch (kind, value) {
     case (.either(let kinds), _):
-      guard let match = kinds.first(where: { $0.takesType(of: value) }) else { return wrongType(value, kind, path) }
+      guard let match = kinds.first(where: { $0.takesType(of: value) }) else {
+        return wrongType(value, kind, path)
+      }
       return check(value, as: match, at: path)
     case (.anything, _), (.boolean, _): return value
     case (.integer(let range), _):
@@ -52,9 +54,11 @@ struct DocumentChecker {
       return value
     case (.list(let kind, let count), .array(let elements)): return list(elements, of: kind, count, at: path)
     case (.map(let kind), .object(let object)):
-      return .object(JSONObject(object.pairs.compactMap { key, value in
-        check(value, as: kind, at: path.appending(key: key)).map { (key, $0) }
-      }))
+      return .object(
+        JSONObject(
+          object.pairs.compactMap { key, value in
+            check(value, as: kind, at: path.appending(key: key)).map { (key, $0) }
+          }))
     case (.object(let shape), .object(let object)): return self.object(object, as: shape, at: path)
     case (.tagged(_, let fields), .object(let object)): return tagged(object, fields, kind, at: path)
     case (_, .string(let text)): return self.text(text, as: kind, at: path)
@@ -96,7 +100,9 @@ struct DocumentChecker {
     refuse(path, "\(excerpt(value)) is out of range", kind.expectation)
   }
 
-  private mutating func list(_ elements: [JSONValue], of kind: Kind, _ count: ClosedRange<Int>, at path: String) -> JSONValue? {
+  private mutating func list(
+    _ elements: [JSONValue], of kind: Kind, _ count: ClosedRange<Int>, at path: String
+  ) -> JSONValue? {
     if !count.contains(elements.count) {
       return refuse(path, "a list of \(elements.count)", Kind.list(kind, count).expectation)
     }
@@ -126,22 +132,30 @@ struct DocumentChecker {
     case .word(let words):
       if !words.contains(used) {
         let near = NearestWord.find(used, among: words)
-        return refuse(path, "\(shown) is not known here", kind.expectation, near.map { "Did you mean \"\($0)\"?" } ?? "")
+        return refuse(
+          path, "\(shown) is not known here", kind.expectation, near.map { "Did you mean \"\($0)\"?" } ?? "")
       }
     case .duration(let positive):
       guard let duration = Units.duration(used), !positive || duration > .zero else {
         return refuse(
-          path, "\(shown) is not a duration", kind.expectation, Self.unitHint(used, Units.durations.map(\.unit), "ms"),
+          path, "\(shown) is not a duration", kind.expectation,
+          Self.unitHint(used, Units.durations.map(\.unit), "ms"),
           isRule: Units.isTooLongDuration(used))
       }
     case .size(let range):
       guard let size = Units.size(used) else {
-        return refuse(path, "\(shown) is not a size", kind.expectation, Self.unitHint(used, Units.sizes.map(\.unit), "KiB"))
+        return refuse(
+          path, "\(shown) is not a size", kind.expectation,
+          Self.unitHint(used, Units.sizes.map(\.unit), "KiB"))
       }
-      if !range.contains(size) { return refuse(path, "\(shown) is out of range", kind.expectation, isRule: true) }
+      if !range.contains(size) {
+        return refuse(path, "\(shown) is out of range", kind.expectation, isRule: true)
+      }
     case .rate(let positive):
       guard let rate = Units.rate(used), rate.isFinite, !positive || rate > 0 else {
-        return refuse(path, "\(shown) is not a rate", kind.expectation, Self.unitHint(used, Units.rates.map(\.unit), "/s"))
+        return refuse(
+          path, "\(shown) is not a rate", kind.expectation, Self.unitHint(used, Units.rates.map(\.unit), "/s")
+        )
       }
     default: break
     }
@@ -155,13 +169,19 @@ struct DocumentChecker {
     guard !number.isEmpty else { return "" }
     let unit = text.dropFirst(number.count).filter { $0 != " " }
     if unit.isEmpty { return "Write the unit: \"\(number)\(usual)\"" }
-    if units.contains(unit) { return unit.count == text.count - number.count ? "" : "Write \"\(number)\(unit)\"" }
+    if units.contains(unit) {
+      return unit.count == text.count - number.count ? "" : "Write \"\(number)\(unit)\""
+    }
     return "The units are \(units.filter { $0 != "µs" }.joined(separator: ", "))"
   }
 
-  private mutating func tagged(_ object: JSONObject, _ fields: [Field], _ kind: Kind, at path: String) -> JSONValue? {
+  private mutating func tagged(_ object: JSONObject, _ fields: [Field], _ kind: Kind, at path: String)
+    -> JSONValue?
+  {
     guard object.pairs.count == 1 else {
-      return refuse(path, object.isEmpty ? "an empty object" : "an object with the keys \(object.keys.joined(separator: ", "))",
+      return refuse(
+        path,
+        object.isEmpty ? "an empty object" : "an object with the keys \(object.keys.joined(separator: ", "))",
         kind.expectation, object.isEmpty ? "" : "Exactly one of them may stand")
     }
     let (key, value) = object.pairs[0]
@@ -176,11 +196,14 @@ struct DocumentChecker {
     let near = NearestWord.find(key, among: known)
     return refuse(
       path.appending(key: String(key.prefix(100))), "an unknown key",
-      "one of \(known.filter { $0 != "$schema" }.joined(separator: ", "))", near.map { "Did you mean \"\($0)\"?" } ?? "")
+      "one of \(known.filter { $0 != "$schema" }.joined(separator: ", "))",
+      near.map { "Did you mean \"\($0)\"?" } ?? "")
   }
 
   private mutating func object(_ object: JSONObject, as shape: Shape, at path: String) -> JSONValue? {
-    for key in object.keys where shape.field(key) == nil { _ = unknown(key, shape.fields.map(\.name), at: path) }
+    for key in object.keys where shape.field(key) == nil {
+      _ = unknown(key, shape.fields.map(\.name), at: path)
+    }
     for (one, other) in shape.exclusive where object[one] != nil && object[other] != nil {
       _ = refuse(path.appending(key: other), "\(one) and \(other) stand together", "only one of them")
     }
@@ -189,8 +212,11 @@ struct DocumentChecker {
       let place = path.appending(key: field.name)
       let applies = self.applies(field, in: object, shape, at: path)
       guard let value = object[field.name] else {
-        if field.isRequired, applies == .yes { _ = refuse(place, "is missing", field.kind.expectation, "\(field.doc)") }
-        let isReplaced = field.unless.map { object[$0] != nil || varied.contains(path.appending(key: $0)) } ?? false
+        if field.isRequired, applies == .yes {
+          _ = refuse(place, "is missing", field.kind.expectation, "\(field.doc)")
+        }
+        let isReplaced =
+          field.unless.map { object[$0] != nil || varied.contains(path.appending(key: $0)) } ?? false
         if let standard = field.standard, applies == .yes, !isReplaced {
           result[field.name] = check(standard, as: field.kind, at: place)
         }
@@ -198,7 +224,9 @@ struct DocumentChecker {
       }
       if case .no(let found, let words) = applies {
         if dropsUnused { continue }
-        _ = refuse(place, "has no meaning where \(found)", "\(words.key) to be one of \(words.values.joined(separator: ", "))", "Leave it out")
+        _ = refuse(
+          place, "has no meaning where \(found)",
+          "\(words.key) to be one of \(words.values.joined(separator: ", "))", "Leave it out")
         continue
       }
       let checked = check(value, as: field.kind, at: place)
@@ -225,7 +253,9 @@ struct DocumentChecker {
     let value = object[condition.key] ?? shape.field(condition.key)?.standard
     guard case .string(let raw)? = value else { return .tolerated }
     let word = environment.expand(raw)
-    guard case .word(let words)? = shape.field(condition.key)?.kind, words.contains(word) else { return .tolerated }
+    guard case .word(let words)? = shape.field(condition.key)?.kind, words.contains(word) else {
+      return .tolerated
+    }
     if condition.values.contains(word) { return .yes }
     if condition.tolerated.contains(word) { return .tolerated }
     return .no("\(condition.key) is \"\(word)\"", .init(key: condition.key, values: condition.values))

@@ -7,8 +7,10 @@ enum FileText {
     do throws(BoundedFile.Failure) {
       return try BoundedFile.read(path, limit: ScenarioFile.largest)
     } catch {
-      let expected = error == .tooLarge ? "at most \(Units.sizeText(ScenarioFile.largest))" : "a readable file"
-      throw ScenarioFailure(error == .tooLarge ? .badData : .unreadable, [problem(path, error.message, expected)])
+      let expected =
+        error == .tooLarge ? "at most \(Units.sizeText(ScenarioFile.largest))" : "a readable file"
+      throw ScenarioFailure(
+        error == .tooLarge ? .badData : .unreadable, [problem(path, error.message, expected)])
     }
   }
 
@@ -19,14 +21,17 @@ enum FileText {
 
   static func document(_ bytes: [UInt8], file: String) throws(ScenarioFailure) -> JSONValue {
     if bytes.count > ScenarioFile.largest {
-      throw ScenarioFailure(.badData, [problem(file, "is larger than allowed", "at most \(Units.sizeText(ScenarioFile.largest))")])
+      throw ScenarioFailure(
+        .badData, [problem(file, "is larger than allowed", "at most \(Units.sizeText(ScenarioFile.largest))")]
+      )
     }
     do throws(JSONSyntaxError) {
       return try JSONReader.read(bytes, extended: true)
     } catch {
       var problem = problem(
         file, "column \(error.column): \(error.message)",
-        error.isTooDeep ? "at most \(JSONReader.maximumDepth) levels" : "JSON; comments and trailing commas are allowed")
+        error.isTooDeep
+          ? "at most \(JSONReader.maximumDepth) levels" : "JSON; comments and trailing commas are allowed")
       problem.line = error.line
       throw ScenarioFailure(.badData, [problem])
     }

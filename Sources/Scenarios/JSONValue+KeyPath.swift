@@ -13,7 +13,8 @@ extension JSONValue {
     guard let key = path.first else { return self }
     switch self {
     case .object(let object): return object[key]?.value(at: path.dropFirst())
-    case .array(let array): return Int(key).flatMap { array.indices.contains($0) ? array[$0] : nil }?.value(at: path.dropFirst())
+    case .array(let array):
+      return Int(key).flatMap { array.indices.contains($0) ? array[$0] : nil }?.value(at: path.dropFirst())
     default: return nil
     }
   }
@@ -35,7 +36,9 @@ extension JSONValue {
       self = .object(object)
     case .array(var array):
       guard let index = Int(key), (0...array.count).contains(index) else {
-        throw KeyPathError(message: "'\(key)' is not a place in a list of \(array.count); expected a number from 0 to \(array.count)")
+        throw KeyPathError(
+          message:
+            "'\(key)' is not a place in a list of \(array.count); expected a number from 0 to \(array.count)")
       }
       if index == array.count { array.append(.object([:])) }
       try array[index].set(rest, to: new)
@@ -61,16 +64,20 @@ extension Kind {
     case .object(let shape): return Self.find(key, shape.fields, rest)
     case .tagged(_, let fields): return Self.find(key, fields, rest)
     case .map(let kind): return kind.kind(at: rest)
-    case .list(let kind, _): return Int(key) != nil ? kind.kind(at: rest) : .failure(UnknownKey(key: key, known: []))
+    case .list(let kind, _):
+      return Int(key) != nil ? kind.kind(at: rest) : .failure(UnknownKey(key: key, known: []))
     case .anything: return .success(.anything)
     case .either(let kinds):
       let results = kinds.map { $0.kind(at: path) }
-      return results.first { if case .success = $0 { true } else { false } } ?? results.last ?? .failure(UnknownKey(key: key, known: []))
+      return results.first { if case .success = $0 { true } else { false } } ?? results.last
+        ?? .failure(UnknownKey(key: key, known: []))
     default: return .failure(UnknownKey(key: key, known: []))
     }
   }
 
-  private static func find(_ key: String, _ fields: [Field], _ rest: some Collection<String>) -> Result<Kind, UnknownKey> {
+  private static func find(_ key: String, _ fields: [Field], _ rest: some Collection<String>) -> Result<
+    Kind, UnknownKey
+  > {
     guard let field = fields.first(where: { $0.name == key }) else {
       return .failure(UnknownKey(key: key, known: fields.map(\.name)))
     }

@@ -16,7 +16,9 @@ struct KeyLines {
     var expectsKey = false
 
     func note() {
-      if lines.count < Self.mostKeys { lines[path.map { $0.index.map(String.init) ?? $0.key }.joined(separator: ".")] = line }
+      if lines.count < Self.mostKeys {
+        lines[path.map { $0.index.map(String.init) ?? $0.key }.joined(separator: ".")] = line
+      }
     }
     while at < text.count {
       switch text[at] {

@@ -28,6 +28,12 @@ package struct LoadedScenario: Sendable {
     package var points: [Point]
     /// The variant's own document, not yet checked: what its points are made from.
     let raw: JSONValue
+
+    /// What a point's figures are called in a report: `rate=20/s`, after the variant's name where there are several.
+    package func name(of point: Point, isOnly: Bool) -> String {
+      let load = "\(point.key.keys.last ?? "")=\(point.value.asString ?? point.value.text())"
+      return isOnly ? load : "\(name)+\(load)"
+    }
   }
 
   /// One load of a sweep or a search: `scenario.load.model` is the base model.

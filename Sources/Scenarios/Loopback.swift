@@ -11,8 +11,10 @@ extension Endpoint {
     guard let url else { return nil }
     let (host, port) = Self.authority(of: url)
     let pinned = resolve.compactMap { entry -> [Substring]? in
-      let parts = entry.trimmingPrefix("+").split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-      let matches = parts.count == 3 && (parts[0] == "*" || parts[0].lowercased() == host) && Int(parts[1]) == port
+      let parts = entry.trimmingPrefix("+").split(
+        separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      let matches =
+        parts.count == 3 && (parts[0] == "*" || parts[0].lowercased() == host) && Int(parts[1]) == port
       return matches ? parts[2].split(separator: ",") : nil
     }
     if !pinned.isEmpty { return pinned.joined().allSatisfy { Self.isLoopback(String($0)) } ? nil : host }
@@ -44,12 +46,15 @@ extension Endpoint {
     var host = Substring(host.lowercased())
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
     if host.hasSuffix(".") { host = host.dropLast() }
-    if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "0:0:0:0:0:0:0:1" { return true }
+    if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "0:0:0:0:0:0:0:1" {
+      return true
+    }
     if host.hasPrefix("::ffff:") { host = host.dropFirst(7) }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127"
       && parts.allSatisfy { part in
-        (1...3).contains(part.count) && part.allSatisfy { $0.isASCII && $0.isNumber } && (Int(part) ?? 256) < 256
+        (1...3).contains(part.count) && part.allSatisfy { $0.isASCII && $0.isNumber }
+          && (Int(part) ?? 256) < 256
           && (part.count == 1 || part.first != "0")
       }
   }

@@ -27,9 +27,13 @@ extension MockSettings {
     return .object(object)
   }
 
-  private static func time(_ value: Double) -> JSONValue { .string(Units.text(Nanoseconds(Int64(value.rounded())))) }
+  private static func time(_ value: Double) -> JSONValue {
+    .string(Units.text(Nanoseconds(Int64(value.rounded()))))
+  }
 
-  private static func count(_ value: Double) -> JSONValue { Int64(exactly: value).map { .integer($0) } ?? .number(value) }
+  private static func count(_ value: Double) -> JSONValue {
+    Int64(exactly: value).map { .integer($0) } ?? .number(value)
+  }
 
   private static func json(_ distribution: Distribution, _ value: (Double) -> JSONValue) -> JSONValue {
     switch distribution {
@@ -83,7 +87,9 @@ extension Fault {
       object[to == nil ? "loop" : "to"] = to.map { .string(Variables.escape($0)) } ?? true
     case .shortBuffer: object["keep"] = .integer(Int64(keep))
     case .slowStart: object["per_s"] = .number(perSecond)
-    case .fin, .rst, .halfClose, .noLastChunk, .swap, .foreign, .corrupt, .idReset, .html, .jsonError, .errorObject: break
+    case .fin, .rst, .halfClose, .noLastChunk, .swap, .foreign, .corrupt, .idReset, .html, .jsonError,
+      .errorObject:
+      break
     }
     return .object(object)
   }

@@ -26,7 +26,9 @@ struct Reading {
   var size: Int? { string.flatMap(Units.size) }
   var rate: Double? { string.flatMap(Units.rate) }
 
-  func word<Word: RawRepresentable<String>>(_: Word.Type = Word.self) -> Word? { string.flatMap(Word.init(rawValue:)) }
+  func word<Word: RawRepresentable<String>>(_: Word.Type = Word.self) -> Word? {
+    string.flatMap(Word.init(rawValue:))
+  }
 
   var list: [Reading] {
     (value?.asArray ?? []).enumerated().map {

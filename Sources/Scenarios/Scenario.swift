@@ -61,8 +61,10 @@ package struct Endpoint: Sendable, Equatable {
   package init() {}
 
   package static func == (a: Endpoint, b: Endpoint) -> Bool {
-    a.mock == b.mock && a.url == b.url && a.api == b.api && a.http == b.http && a.tls == b.tls && a.resolve == b.resolve
-      && a.proxy == b.proxy && a.unixSocket == b.unixSocket && a.waitReady == b.waitReady && a.method == b.method
+    a.mock == b.mock && a.url == b.url && a.api == b.api && a.http == b.http && a.tls == b.tls
+      && a.resolve == b.resolve
+      && a.proxy == b.proxy && a.unixSocket == b.unixSocket && a.waitReady == b.waitReady
+      && a.method == b.method
       && a.headers.elementsEqual(b.headers) { $0 == $1 }
   }
 }

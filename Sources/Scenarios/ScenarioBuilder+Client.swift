@@ -10,7 +10,8 @@ extension ScenarioBuilder {
     client.parser = place["parser"].word() ?? .whatwg
     client.parserVariant = place["parser_variant"].string
     if let record = place["custom"]["record"].string, let field = place["custom"]["field"].string {
-      client.custom = CustomFormat(record: record, field: field, fields: place["custom"]["fields"].list.compactMap(\.string))
+      client.custom = CustomFormat(
+        record: record, field: field, fields: place["custom"]["fields"].list.compactMap(\.string))
     }
     client.decoder = place["decoder"].word() ?? .simdjson
     client.consumer = consumer(place["consumer"])
@@ -36,7 +37,9 @@ extension ScenarioBuilder {
     default: break
     }
     if let time = place["slow"].duration { return .slow(time) }
-    if let bytes = place["leak"]["bytes"].int { return .leak(bytes: bytes, oneIn: place["leak"]["one_in"].int ?? 1) }
+    if let bytes = place["leak"]["bytes"].int {
+      return .leak(bytes: bytes, oneIn: place["leak"]["one_in"].int ?? 1)
+    }
     return .discard
   }
 

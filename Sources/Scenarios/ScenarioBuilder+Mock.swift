@@ -50,7 +50,9 @@ extension ScenarioBuilder {
     fault.to = place["to"].string
     fault.keep = place["keep"].int ?? 0
     fault.perSecond = place["per_s"].double ?? 100
-    if kind == .length && fault.by == 0 { refuse(place["by"], "0 makes no difference", "a whole number other than 0") }
+    if kind == .length && fault.by == 0 {
+      refuse(place["by"], "0 makes no difference", "a whole number other than 0")
+    }
     if kind == .redirect && fault.to == nil && place["loop"].bool != true {
       refuse(place, "a redirect without its target", "\"to\": a URL, or \"loop\": true")
     }

@@ -30,7 +30,9 @@ struct ScenarioBuilder {
     scenario.slo = slo(root["slo"])
     scenario.gates = root["gates"].list.compactMap { gate in
       if let text = gate.string { return Gate(expression: text) }
-      return gate["gate"].string.map { Gate(expression: $0, abortOnFail: gate["abort_on_fail"].bool ?? false) }
+      return gate["gate"].string.map {
+        Gate(expression: $0, abortOnFail: gate["abort_on_fail"].bool ?? false)
+      }
     }
     scenario.budget.requests = root["budget"]["requests"].int
     scenario.budget.outputTokens = root["budget"]["output_tokens"].int
@@ -63,7 +65,9 @@ struct ScenarioBuilder {
     for header in place["headers"].pairs {
       if !Self.isHeaderName(header.key) {
         refuse(header.value, "is not a header's name", "letters, digits and -")
-      } else if let text = header.value.string, text.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) {
+      } else if let text = header.value.string,
+        text.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 })
+      {
         refuse(header.value, "holds a line end", "one line")
       }
     }
@@ -72,10 +76,11 @@ struct ScenarioBuilder {
 
   /// RFC 9110, 5.6.2: a token.
   private static func isHeaderName(_ name: String) -> Bool {
-    !name.isEmpty && name.utf8.allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-        || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
+    !name.isEmpty
+      && name.utf8.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+          || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+      }
   }
 
   private func request(_ place: Reading) -> RequestSettings {
@@ -130,7 +135,9 @@ struct ScenarioBuilder {
 
   private mutating func search(_ place: Reading) -> Load.Search? {
     func bound(_ place: Reading) -> Double? { place.double ?? place.rate }
-    guard let key = place["key"].string, let from = bound(place["from"]), let to = bound(place["to"]) else { return nil }
+    guard let key = place["key"].string, let from = bound(place["from"]), let to = bound(place["to"]) else {
+      return nil
+    }
     if from >= to { refuse(place["to"], "is not above from", "a load above \(JSONValue.numberText(from))") }
     return Load.Search(key: key, from: from, to: to, tolerance: bound(place["tolerance"]) ?? 1)
   }
@@ -167,10 +174,14 @@ struct ScenarioBuilder {
     let first = place["first"].int.map(Int64.init)
     let expected = place["expected"].int.map(Int64.init)
     if sequence.string == "id" { return Verify(sequence: .id, first: first, expected: expected) }
-    if let path = sequence["json"].string { return Verify(sequence: .json(path), first: first, expected: expected) }
+    if let path = sequence["json"].string {
+      return Verify(sequence: .json(path), first: first, expected: expected)
+    }
     guard let pattern = sequence["regex"].string else { return nil }
     if !Self.hasOneGroup(pattern) {
-      refuse(sequence["regex"], "is not a regular expression with one group", #"an expression such as "seq=(\\d+)""#)
+      refuse(
+        sequence["regex"], "is not a regular expression with one group",
+        #"an expression such as "seq=(\\d+)""#)
       return nil
     }
     return Verify(sequence: .regex(pattern), first: first, expected: expected)
@@ -246,6 +257,7 @@ struct ScenarioBuilder {
 
   private func absolute(_ file: String) -> String {
     if file.hasPrefix("/") { return file }
-    return folder.hasPrefix("/") ? "\(folder)/\(file)" : BoundedFile.currentFolder + (folder.isEmpty ? "/\(file)" : "/\(folder)/\(file)")
+    return folder.hasPrefix("/")
+      ? "\(folder)/\(file)" : BoundedFile.currentFolder + (folder.isEmpty ? "/\(file)" : "/\(folder)/\(file)")
   }
 }

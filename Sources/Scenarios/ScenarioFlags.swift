@@ -46,7 +46,8 @@ package enum ScenarioFlags {
     var document = JSONValue.object([:])
     func set(_ keyPath: [String], _ value: JSONValue, _ flag: String) throws(ScenarioFailure) {
       do throws(KeyPathError) { try document.set(keyPath, to: value) } catch {
-        throw ScenarioFailure(.invalid, [ScenarioProblem(file: flag, keyPath.joined(separator: "."), error.message)])
+        throw ScenarioFailure(
+          .invalid, [ScenarioProblem(file: flag, keyPath.joined(separator: "."), error.message)])
       }
     }
     if let endpoint { try set(["endpoint", "url"], .string(endpoint), "--endpoint") }
@@ -69,7 +70,9 @@ package enum ScenarioFlags {
         try set(["load", "sessions"], document.value(at: "load.concurrency") ?? 10, "--sessions")
       }
     }
-    if !isOpen && document.value(at: "load.concurrency") == nil { try set(["load", "concurrency"], 1, "--concurrency") }
+    if !isOpen && document.value(at: "load.concurrency") == nil {
+      try set(["load", "concurrency"], 1, "--concurrency")
+    }
     return document
   }
 
@@ -95,7 +98,9 @@ package enum ScenarioFlags {
 
   /// What was typed as the JSON that the key takes; a bare number of a rate is per second.
   private static func value(_ text: String, of keyPath: String) -> JSONValue {
-    guard case .success(let kind) = Kind.object(ScenarioDefinition.scenario).kind(at: keyPath.keys) else { return .string(text) }
+    guard case .success(let kind) = Kind.object(ScenarioDefinition.scenario).kind(at: keyPath.keys) else {
+      return .string(text)
+    }
     switch kind {
     case .integer, .number, .boolean: return (try? JSONReader.read(text)) ?? .string(text)
     case .rate: return Double(text) != nil ? .string("\(text)/s") : .string(text)

@@ -17,7 +17,9 @@ struct ScenarioSource: Sendable {
   /// Keys that are of the run as a whole.
   private static let unvaried = ["$schema", "name", "compare", "gates", "measure.repeats", "budget"]
 
-  mutating func load(_ document: JSONValue, endpoint: String?) throws(ScenarioFailure) -> LoadedScenario {
+  mutating func load(
+    _ document: JSONValue, endpoint: String?, gateCheck: GateCheck?
+  ) throws(ScenarioFailure) -> LoadedScenario {
     var problems: [ScenarioProblem] = []
     var raw = try prepared(document, ScenarioDefinition.scenario, &problems)
     if let endpoint { Self.point(&raw, at: endpoint) }
@@ -40,15 +42,32 @@ struct ScenarioSource: Sendable {
     }
     let loads = variants.reduce(0) { $0 + max(1, $1.points.count) }
     if loads > Self.mostVariants {
-      problems.append(ScenarioProblem("compare", "\(loads) variants and loads", expected: "at most \(Self.mostVariants)"))
+      problems.append(
+        ScenarioProblem("compare", "\(loads) variants and loads", expected: "at most \(Self.mostVariants)"))
     }
     var names: Set<String> = []
     for variant in variants where !names.insert(variant.name).inserted {
-      add(ScenarioProblem("compare", "two variants are named '\(variant.name)'", expected: "values that differ"), to: &problems)
+      add(
+        ScenarioProblem(
+          "compare", "two variants are named '\(variant.name)'", expected: "values that differ"),
+        to: &problems)
+    }
+    if let gateCheck, let gates = complete["gates"]?.asArray {
+      let loads = variants.flatMap { variant in
+        variant.points.isEmpty
+          ? [variant.name] : variant.points.map { variant.name(of: $0, isOnly: variants.count == 1) }
+      }
+      for (index, gate) in gates.enumerated() {
+        guard let text = gate.asString ?? gate["gate"]?.asString,
+          let found = gateCheck(variables.expand(text), loads)
+        else { continue }
+        add(ScenarioProblem("gates.\(index)", found), to: &problems)
+      }
     }
     if !problems.isEmpty { throw failure(problems) }
     return LoadedScenario(
-      name: variants[0].scenario.name, document: complete, variants: variants, secrets: Secrets(variables.used),
+      name: variants[0].scenario.name, document: complete, variants: variants,
+      secrets: Secrets(variables.used),
       source: self)
   }
 
@@ -65,16 +84,6 @@ struct ScenarioSource: Sendable {
     return mock
   }
 
-  /// A point of a search.
-  func point(of variant: LoadedScenario.Variant, at value: Double) throws(ScenarioFailure) -> LoadedScenario.Point {
-    precondition(variant.scenario.load.search != nil, "only a search has points by value")
-    var problems: [ScenarioProblem] = []
-    let key = variant.scenario.load.search.map { Self.fullKey($0.key) } ?? ""
-    let point = self.point(variant.raw, key, .number(value), "search", TraceFiles(), &problems)
-    if let point, problems.isEmpty { return point }
-    throw failure(problems)
-  }
-
   // MARK: Parts of `load`
 
   /// The document with the overrides in it. An override of a key that cannot be is a problem; a document that is no
@@ -83,7 +92,9 @@ struct ScenarioSource: Sendable {
     _ document: JSONValue, _ shape: Shape, _ problems: inout [ScenarioProblem]
   ) throws(ScenarioFailure) -> JSONValue {
     guard case .object = document else {
-      throw failure([ScenarioProblem("", "is not an object", expected: "{ … } with the keys of a \(shape.name)")])
+      throw failure([
+        ScenarioProblem("", "is not an object", expected: "{ … } with the keys of a \(shape.name)")
+      ])
     }
     var raw = document
     for override in overrides {
@@ -110,20 +121,26 @@ struct ScenarioSource: Sendable {
     try? raw.set(["endpoint"], to: .object(endpoint))
   }
 
-  private static func unknownKey(_ keyPath: String, in shape: Shape) -> ScenarioProblem? {
+  static func unknownKey(_ keyPath: String, in shape: Shape) -> ScenarioProblem? {
     if keyPath.utf8.count > 1_000 || keyPath.keys.count > JSONReader.maximumDepth {
-      return ScenarioProblem(String(keyPath.prefix(60)), "is too long a key path", expected: "at most \(JSONReader.maximumDepth) keys")
+      return ScenarioProblem(
+        String(keyPath.prefix(60)), "is too long a key path",
+        expected: "at most \(JSONReader.maximumDepth) keys")
     }
     guard case .failure(let unknown) = Kind.object(shape).kind(at: keyPath.keys) else { return nil }
     let near = NearestWord.find(unknown.key, among: unknown.known)
     return ScenarioProblem(
       keyPath, "there is no key \"\(unknown.key)\"",
-      expected: unknown.known.isEmpty ? "a key path of the \(shape.name)" : "one of \(unknown.known.filter { $0 != "$schema" }.joined(separator: ", "))",
+      expected: unknown.known.isEmpty
+        ? "a key path of the \(shape.name)"
+        : "one of \(unknown.known.filter { $0 != "$schema" }.joined(separator: ", "))",
       suggestion: near.map { "Did you mean \"\($0)\"?" } ?? "")
   }
 
   /// The keys of `compare` that can be varied, with their values.
-  private func comparison(_ raw: JSONValue, _ problems: inout [ScenarioProblem]) -> [(key: String, values: [JSONValue])] {
+  private func comparison(_ raw: JSONValue, _ problems: inout [ScenarioProblem]) -> [(
+    key: String, values: [JSONValue]
+  )] {
     guard case .object(let compare)? = raw.value(at: "compare") else { return [] }
     var result: [(key: String, values: [JSONValue])] = []
     var product = 1
@@ -135,7 +152,9 @@ struct ScenarioSource: Sendable {
         continue
       }
       if Self.unvaried.contains(where: { key == $0 || key.hasPrefix("\($0).") }) {
-        problems.append(ScenarioProblem(place, "is of the run as a whole", expected: "a key that can differ between variants"))
+        problems.append(
+          ScenarioProblem(
+            place, "is of the run as a whole", expected: "a key that can differ between variants"))
         continue
       }
       guard case .array(let values) = value, !values.isEmpty else { continue }
@@ -143,13 +162,17 @@ struct ScenarioSource: Sendable {
       result.append((key, values))
     }
     if product > Self.mostVariants {
-      problems.append(ScenarioProblem("compare", "more than \(Self.mostVariants) variants", expected: "at most \(Self.mostVariants)"))
+      problems.append(
+        ScenarioProblem(
+          "compare", "more than \(Self.mostVariants) variants", expected: "at most \(Self.mostVariants)"))
       return []
     }
     return result
   }
 
-  private static func product(_ compare: [(key: String, values: [JSONValue])]) -> [[(key: String, value: JSONValue)]] {
+  private static func product(_ compare: [(key: String, values: [JSONValue])]) -> [[(
+    key: String, value: JSONValue
+  )]] {
     compare.reduce([[]]) { combinations, next in
       combinations.flatMap { combination in next.values.map { combination + [(next.key, $0)] } }
     }
@@ -197,15 +220,19 @@ struct ScenarioSource: Sendable {
       case .integer, .number, .rate:
         for end in [search.from, search.to] { _ = point(own, key, .number(end), "search", traces, &problems) }
       default:
-        problems.append(ScenarioProblem("load.search.key", "\"\(search.key)\" is not a number", expected: "a key with a number or a rate"))
+        problems.append(
+          ScenarioProblem(
+            "load.search.key", "\"\(search.key)\" is not a number", expected: "a key with a number or a rate")
+        )
       }
     }
     return variant
   }
 
   /// One document becomes a Scenario, beside itself with every default; problems that repeat a known one are left out.
-  private func scenario(
-    _ raw: JSONValue, _ traces: TraceFiles, dropsUnused: Bool, _ label: String?, _ problems: inout [ScenarioProblem]
+  func scenario(
+    _ raw: JSONValue, _ traces: TraceFiles, dropsUnused: Bool, _ label: String?,
+    _ problems: inout [ScenarioProblem]
   ) -> (Scenario, complete: JSONValue) {
     var checker = DocumentChecker(environment: variables)
     checker.dropsUnused = dropsUnused
@@ -224,7 +251,7 @@ struct ScenarioSource: Sendable {
   }
 
   /// Adds a problem unless one is known at its key or around it.
-  private func add(_ problem: ScenarioProblem, to problems: inout [ScenarioProblem]) {
+  func add(_ problem: ScenarioProblem, to problems: inout [ScenarioProblem]) {
     let known = problems.firstIndex { known in
       known.keyPath == problem.keyPath || known.keyPath.hasPrefix("\(problem.keyPath).")
         || problem.keyPath.hasPrefix("\(known.keyPath).")
@@ -236,58 +263,15 @@ struct ScenarioSource: Sendable {
     }
   }
 
-  // MARK: Sweep and search
-
-  /// A key without a point is one of `load`.
-  private static func fullKey(_ key: String) -> String { key.contains(".") ? key : "load.\(key)" }
-
-  private func checkKey(_ key: String, at place: String, _ problems: inout [ScenarioProblem]) -> Kind? {
-    if var unknown = Self.unknownKey(key, in: ScenarioDefinition.scenario) {
-      unknown.keyPath = place
-      add(unknown, to: &problems)
-      return nil
-    }
-    guard case .success(let kind) = Kind.object(ScenarioDefinition.scenario).kind(at: key.keys) else { return nil }
-    return kind
-  }
-
-  private func point(
-    _ raw: JSONValue, _ key: String, _ value: JSONValue, _ model: String, _ traces: TraceFiles,
-    _ problems: inout [ScenarioProblem]
-  ) -> LoadedScenario.Point? {
-    let before = problems.count
-    let base = raw.value(at: "load.\(model).base") ?? (key == "load.rate" ? "poisson" : "closed")
-    guard case .object(var load)? = raw.value(at: "load"),
-      case .success(let kind) = Kind.object(ScenarioDefinition.scenario).kind(at: key.keys)
-    else { return nil }
-    load[model] = nil
-    load["model"] = base
-    var own = raw
-    let used: JSONValue =
-      switch (kind, value.asDouble) {
-      case (.rate, let number?): .string(Units.rateText(perSecond: number))
-      case (.integer, let number?): number.magnitude < 9e15 ? .integer(Int64(number.rounded())) : value
-      default: value
-      }
-    do throws(KeyPathError) {
-      try own.set(["load"], to: .object(load))
-      try own.set(key.keys, to: used)
-    } catch {
-      add(ScenarioProblem("load.\(model).key", error.message), to: &problems)
-      return nil
-    }
-    own = DependentDefaults.fill(own, name: name, varied: [])
-    let (scenario, _) = self.scenario(own, traces, dropsUnused: true, "In the load \(key) = \(used.asString ?? used.text())", &problems)
-    return problems.count == before ? LoadedScenario.Point(key: key, value: used, scenario: scenario) : nil
-  }
-
-  private func failure(_ problems: [ScenarioProblem]) -> ScenarioFailure {
+  func failure(_ problems: [ScenarioProblem]) -> ScenarioFailure {
     let set = overrides.map(\.keyPath)
-    return ScenarioFailure(.invalid, problems.map { problem in
-      var problem = problem
-      let isSet = set.contains { problem.keyPath == $0 || problem.keyPath.hasPrefix("\($0).") }
-      problem.file = isSet ? "--set" : file
-      return problem
-    })
+    return ScenarioFailure(
+      .invalid,
+      problems.map { problem in
+        var problem = problem
+        let isSet = set.contains { problem.keyPath == $0 || problem.keyPath.hasPrefix("\($0).") }
+        problem.file = isSet ? "--set" : file
+        return problem
+      })
   }
 }

@@ -21,7 +21,8 @@ package enum SchemaWriter {
       ("title", .string(title)),
     ])
     for (key, value) in root.asObject?.pairs ?? [] { schema[key] = value }
-    schema["$defs"] = .object(JSONObject(definitions.shared.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
+    schema["$defs"] = .object(
+      JSONObject(definitions.shared.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
     return .object(schema)
   }
 
@@ -38,7 +39,8 @@ package enum SchemaWriter {
       "rate": unit("Events per second, minute or hour", Units.ratePattern, "20/s"),
       "rate_above_0": unit("Events per second, minute or hour, above 0", positive(Units.ratePattern), "20/s"),
       "url": .object([
-        "type": "string", "pattern": #"^(?:https?|wss?)://[^\u0000-\u0020\u007f\\]+$|(?:^|[^$])\$\{[A-Za-z_][A-Za-z0-9_]*\}"#,
+        "type": "string",
+        "pattern": #"^(?:https?|wss?)://[^\u0000-\u0020\u007f\\]+$|(?:^|[^$])\$\{[A-Za-z_][A-Za-z0-9_]*\}"#,
       ]),
     ]
 
@@ -65,21 +67,33 @@ package enum SchemaWriter {
       var schema = JSONObject([
         ("type", "object"), ("additionalProperties", false), ("properties", .object(properties)),
       ])
-      let required = shape.fields.filter { $0.isRequired && $0.condition == nil }.map { JSONValue.string($0.name) }
+      let required = shape.fields.filter { $0.isRequired && $0.condition == nil }.map {
+        JSONValue.string($0.name)
+      }
       if !required.isEmpty { schema["required"] = .array(required) }
       if !rules.isEmpty { schema["allOf"] = .array(rules) }
       return .object(schema)
     }
 
     /// A key that has a meaning under some values of another key only.
-    private func rule(_ field: Field, _ condition: Field.Condition, isDefault standard: String?) -> JSONValue {
+    private func rule(_ field: Field, _ condition: Field.Condition, isDefault standard: String?) -> JSONValue
+    {
       let allowed = condition.values + condition.tolerated
       var test = JSONObject([
-        ("properties", .object(JSONObject([
-          (condition.key, .object(["anyOf": .array([
-            .object(["enum": .array(allowed.map { .string($0) })]), reference("from_environment"),
-          ])]))
-        ])))
+        (
+          "properties",
+          .object(
+            JSONObject([
+              (
+                condition.key,
+                .object([
+                  "anyOf": .array([
+                    .object(["enum": .array(allowed.map { .string($0) })]), reference("from_environment"),
+                  ])
+                ])
+              )
+            ]))
+        )
       ])
       if standard.map(allowed.contains) != true { test["required"] = .array([.string(condition.key)]) }
       return .object([
@@ -107,7 +121,8 @@ package enum SchemaWriter {
         schema["maxLength"] = .integer(Int64(length.upperBound))
         return environmentOr(.object(schema), isNeeded: length.upperBound < 1_000)
       case .url: return reference("url")
-      case .word(let words): return environmentOr(.object(["enum": .array(words.map { .string($0) })]), isNeeded: true)
+      case .word(let words):
+        return environmentOr(.object(["enum": .array(words.map { .string($0) })]), isNeeded: true)
       case .integer(let range):
         var schema = JSONObject([("type", "integer")])
         if range.lowerBound > .min { schema["minimum"] = .integer(Int64(range.lowerBound)) }
@@ -115,7 +130,8 @@ package enum SchemaWriter {
         return .object(schema)
       case .number(let range, let above):
         return .object([
-          "type": "number", above ? "exclusiveMinimum" : "minimum": .number(range.lowerBound), "maximum": .number(range.upperBound),
+          "type": "number", above ? "exclusiveMinimum" : "minimum": .number(range.lowerBound),
+          "maximum": .number(range.upperBound),
         ])
       case .boolean: return .object(["type": "boolean"])
       case .duration(let positive): return reference(positive ? "duration_above_0" : "duration")
@@ -149,7 +165,8 @@ package enum SchemaWriter {
     private static func unit(_ description: String, _ pattern: String, _ example: String) -> JSONValue {
       .object([
         "description": .string(description), "type": "string",
-        "pattern": .string("^(?:\(pattern))$|" + #"(?:^|[^$])\$\{[A-Za-z_][A-Za-z0-9_]*\}"#), "examples": .array([.string(example)]),
+        "pattern": .string("^(?:\(pattern))$|" + #"(?:^|[^$])\$\{[A-Za-z_][A-Za-z0-9_]*\}"#),
+        "examples": .array([.string(example)]),
       ])
     }
 

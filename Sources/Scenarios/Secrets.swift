@@ -38,7 +38,8 @@ package struct Secrets: Sendable {
     if isEmpty { return text }
     let bytes = Array(text.utf8)
     let scrubbed = scrub(bytes)
-    return scrubbed.count == bytes.count && scrubbed == bytes ? text : String(decoding: scrubbed, as: UTF8.self)
+    return scrubbed.count == bytes.count && scrubbed == bytes
+      ? text : String(decoding: scrubbed, as: UTF8.self)
   }
 
   package func scrub(_ bytes: [UInt8]) -> [UInt8] {
@@ -100,7 +101,8 @@ package struct Secrets: Sendable {
   }
 
   /// Adds the ends of all ways in which `scalar` is written at `at`.
-  private static func spellings(of scalar: Unicode.Scalar, in bytes: [UInt8], at: Int, into ends: inout [Int]) {
+  private static func spellings(of scalar: Unicode.Scalar, in bytes: [UInt8], at: Int, into ends: inout [Int])
+  {
     guard at < bytes.count else { return }
     func add(_ end: Int) { if !ends.contains(end) { ends.append(end) } }
     func stands(_ text: some Collection<UInt8>, at place: Int) -> Bool {
@@ -130,7 +132,8 @@ package struct Secrets: Sendable {
     case UInt8(ascii: "%"):
       var place = at
       for byte in raw {
-        guard place + 2 < bytes.count, bytes[place] == UInt8(ascii: "%"), hex(bytes[(place + 1)..<(place + 3)]) == UInt32(byte)
+        guard place + 2 < bytes.count, bytes[place] == UInt8(ascii: "%"),
+          hex(bytes[(place + 1)..<(place + 3)]) == UInt32(byte)
         else { return }
         place += 3
       }
@@ -138,7 +141,8 @@ package struct Secrets: Sendable {
     case UInt8(ascii: "+"): if scalar == " " { add(at + 1) }
     case UInt8(ascii: "&"):
       let names: [Unicode.Scalar: [String]] = [
-        "&": ["&amp;"], "<": ["&lt;"], ">": ["&gt;"], "\"": ["&quot;", "&#34;"], "'": ["&#39;", "&#x27;", "&apos;"],
+        "&": ["&amp;"], "<": ["&lt;"], ">": ["&gt;"], "\"": ["&quot;", "&#34;"],
+        "'": ["&#39;", "&#x27;", "&apos;"],
       ]
       for name in names[scalar] ?? [] where stands(Array(name.utf8), at: at) { add(at + name.utf8.count) }
     default: break
@@ -167,7 +171,9 @@ package struct Secrets: Sendable {
 
   private static func isBase64(_ byte: UInt8) -> Bool {
     switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "-"),
+      UInt8(ascii: "_"):
+      true
     default: false
     }
   }
@@ -175,7 +181,8 @@ package struct Secrets: Sendable {
   /// The characters of a Base64 text that depend on `value` alone when it stands `alignment` bytes after a group's start.
   private static func base64(_ value: [UInt8], _ name: String, _ alignment: Int, urlSafe: Bool) -> Form {
     let letters = Array(
-      ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + (urlSafe ? "-_" : "+/")).unicodeScalars)
+      ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + (urlSafe ? "-_" : "+/"))
+        .unicodeScalars)
     let bytes = [UInt8](repeating: 0, count: alignment) + value
     let bits = bytes.count * 8
     let first = (alignment * 8 + 5) / 6

@@ -6,8 +6,10 @@ import Primitives
 package enum StarterFile {
   /// Key paths in force; objects on the way included.
   private static let inForce: Set<String> = [
-    "name", "seed", "endpoint", "endpoint.mock", "endpoint.mock.api", "endpoint.mock.tokens", "endpoint.mock.first_token",
-    "endpoint.mock.interval", "request", "request.model", "request.prompt", "request.max_tokens", "load", "load.model",
+    "name", "seed", "endpoint", "endpoint.mock", "endpoint.mock.api", "endpoint.mock.tokens",
+    "endpoint.mock.first_token",
+    "endpoint.mock.interval", "request", "request.model", "request.prompt", "request.max_tokens", "load",
+    "load.model",
     "load.concurrency", "load.sessions", "load.ramp_up", "client", "client.stack", "client.parser", "measure",
     "measure.warm_up", "measure.repeats", "slo", "slo.ttft_ms", "slo.itl_ms", "gates",
   ]
@@ -34,7 +36,8 @@ package enum StarterFile {
         write(inner, path: place, indent: indent + "  ", to: &text)
         text += "\(indent)},\n"
       } else {
-        let value = field.example ?? (field.standard.flatMap { $0 == .object([:]) ? nil : $0 }) ?? sample(field.kind)
+        let value =
+          field.example ?? (field.standard.flatMap { $0 == .object([:]) ? nil : $0 }) ?? sample(field.kind)
         let line = "\(indent)\(inForce.contains(place) ? "" : "// ")\"\(field.name)\": \(value.text()),"
         let doc = "// \(field.doc)"
         if line.count + doc.count + 2 <= 118 {
@@ -61,9 +64,11 @@ package enum StarterFile {
     case .list(let kind, let count): .array((0..<max(1, count.lowerBound)).map { _ in sample(kind) })
     case .map(let kind): .object(["key": sample(kind)])
     case .object(let shape):
-      .object(JSONObject(shape.fields.filter { $0.condition == nil && ($0.isRequired || $0.standard != nil) }.map {
-        ($0.name, $0.standard ?? sample($0.kind))
-      }))
+      .object(
+        JSONObject(
+          shape.fields.filter { $0.condition == nil && ($0.isRequired || $0.standard != nil) }.map {
+            ($0.name, $0.standard ?? sample($0.kind))
+          }))
     case .tagged(_, let fields): .object(JSONObject([(fields[0].name, sample(fields[0].kind))]))
     case .either(let kinds): sample(kinds[0])
     case .anything: .object([:])

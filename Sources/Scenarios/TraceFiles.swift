@@ -37,7 +37,9 @@ final class TraceFiles {
       guard let value, value.isFinite, value >= 0, read.count < Self.mostValues else {
         problem = TraceProblem(
           found: "line \(number) is not a value here",
-          expected: unit == .time ? "a duration such as 20ms on each line" : "a number on each line, \(Self.mostValues) lines at most")
+          expected: unit == .time
+            ? "a duration such as 20ms on each line"
+            : "a number on each line, \(Self.mostValues) lines at most")
         return false
       }
       read.append(value)
@@ -76,13 +78,16 @@ final class TraceFiles {
     var sorted = true
     for index in read.indices {
       let (offset, overflows) = read[index].order.subtractingReportingOverflow(first)
-      if overflows || offset > 365 * 86_400 * 1_000_000_000 { throw TraceProblem(found: "spans more than a year", expected: "times in the format's unit") }
+      if overflows || offset > 365 * 86_400 * 1_000_000_000 {
+        throw TraceProblem(found: "spans more than a year", expected: "times in the format's unit")
+      }
       read[index].arrival.at = Nanoseconds(offset)
       if index > 0, read[index].order < read[index - 1].order { sorted = false }
     }
     if !sorted {
       // Equal times keep the order of the file.
-      read = read.enumerated().sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }.map(\.element)
+      read = read.enumerated().sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }.map(
+        \.element)
     }
     let result = read.map(\.arrival)
     arrivals[key] = result
@@ -90,7 +95,9 @@ final class TraceFiles {
   }
 
   /// Hands out lines with their numbers, from 1, until `take` returns false.
-  private func lines(of path: String, limit: Int, _ take: (Int, ArraySlice<UInt8>) -> Bool) throws(TraceProblem) {
+  private func lines(of path: String, limit: Int, _ take: (Int, ArraySlice<UInt8>) -> Bool)
+    throws(TraceProblem)
+  {
     var rest: [UInt8] = []
     var number = 0
     var isOver = false
@@ -113,10 +120,13 @@ final class TraceFiles {
         return !tooLong
       }
     } catch {
-      throw TraceProblem(found: error.message, expected: "a readable file of at most \(Units.sizeText(limit))")
+      throw TraceProblem(
+        found: error.message, expected: "a readable file of at most \(Units.sizeText(limit))")
     }
     if tooLong {
-      throw TraceProblem(found: "line \(number + 1) is longer than \(Units.sizeText(Self.longestLine))", expected: "shorter lines")
+      throw TraceProblem(
+        found: "line \(number + 1) is longer than \(Units.sizeText(Self.longestLine))",
+        expected: "shorter lines")
     }
     if !isOver && !rest.isEmpty { _ = take(number + 1, rest[...]) }
   }
@@ -126,7 +136,9 @@ extension ArraySlice<UInt8> {
   /// Without blanks and line ends on both sides.
   var trimmed: ArraySlice<UInt8> {
     var slice = self
-    while let first = slice.first, first == 0x20 || first == 0x09 || first == 0x0D { slice = slice.dropFirst() }
+    while let first = slice.first, first == 0x20 || first == 0x09 || first == 0x0D {
+      slice = slice.dropFirst()
+    }
     while let last = slice.last, last == 0x20 || last == 0x09 || last == 0x0D { slice = slice.dropLast() }
     return slice
   }

@@ -31,13 +31,15 @@ struct TraceLineReader {
       guard let time = value[name]?.asDouble.flatMap({ Self.nanoseconds($0 * scale) }) else { continue }
       return (time, try size(value[names.input]), try size(value[names.output]))
     }
-    throw TraceProblem(found: "has no time", expected: "a number under \(names.times.map(\.0).joined(separator: " or "))")
+    throw TraceProblem(
+      found: "has no time", expected: "a number under \(names.times.map(\.0).joined(separator: " or "))")
   }
 
   private func size(_ value: JSONValue?) throws(TraceProblem) -> Int? {
     guard let value, !value.isNull else { return nil }
     guard let number = value.asInt, (0...1_000_000_000).contains(number) else {
-      throw TraceProblem(found: "\(value.text().prefix(40)) is not a size", expected: "a whole number of tokens")
+      throw TraceProblem(
+        found: "\(value.text().prefix(40)) is not a size", expected: "a whole number of tokens")
     }
     return number
   }
@@ -51,17 +53,23 @@ struct TraceLineReader {
     }
     guard columns.time < cells.count else { throw TraceProblem(found: "too few columns", expected: "a time") }
     let cell = cells[columns.time]
-    let time = format == .azure ? Self.date(cell) : Double(cell).flatMap { Self.nanoseconds($0 * columns.scale) }
+    let time =
+      format == .azure ? Self.date(cell) : Double(cell).flatMap { Self.nanoseconds($0 * columns.scale) }
     guard let time else {
-      throw TraceProblem(found: "\"\(cell.prefix(40))\" is not a time", expected: format == .azure ? "a date and time" : "a number")
+      throw TraceProblem(
+        found: "\"\(cell.prefix(40))\" is not a time",
+        expected: format == .azure ? "a date and time" : "a number")
     }
     return (time, try size(cells, columns.input), try size(cells, columns.output))
   }
 
   private func size(_ cells: [String], _ column: Int?) throws(TraceProblem) -> Int? {
     guard let column, column < cells.count, !cells[column].isEmpty else { return nil }
-    guard let number = Double(cells[column]).flatMap({ Int(exactly: $0) }), (0...1_000_000_000).contains(number) else {
-      throw TraceProblem(found: "\"\(cells[column].prefix(40))\" is not a size", expected: "a whole number of tokens")
+    guard let number = Double(cells[column]).flatMap({ Int(exactly: $0) }),
+      (0...1_000_000_000).contains(number)
+    else {
+      throw TraceProblem(
+        found: "\"\(cells[column].prefix(40))\" is not a size", expected: "a whole number of tokens")
     }
     return number
   }
@@ -116,14 +124,17 @@ struct TraceLineReader {
   /// "2023-11-16 18:17:03.9799600" or "2024-05-10 00:00:00.009930+00:00" in nanoseconds since 2000; offsets are obeyed.
   private static func date(_ text: String) -> Int64? {
     let bytes = Array(text.utf8)
-    guard bytes.count >= 19, bytes.count <= 40, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x20 || bytes[10] == 0x54,
+    guard bytes.count >= 19, bytes.count <= 40, bytes[4] == 0x2D, bytes[7] == 0x2D,
+      bytes[10] == 0x20 || bytes[10] == 0x54,
       bytes[13] == 0x3A, bytes[16] == 0x3A
     else { return nil }
     func number(_ range: Range<Int>) -> Int? {
       let digits = bytes[range]
-      return digits.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(decoding: digits, as: UTF8.self)) : nil
+      return digits.allSatisfy { (0x30...0x39).contains($0) }
+        ? Int(String(decoding: digits, as: UTF8.self)) : nil
     }
-    guard let year = number(0..<4), (1900...2200).contains(year), let month = number(5..<7), (1...12).contains(month), let day = number(8..<10),
+    guard let year = number(0..<4), (1900...2200).contains(year), let month = number(5..<7),
+      (1...12).contains(month), let day = number(8..<10),
       let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19)
     else { return nil }
     var rest = bytes[19...]
@@ -145,8 +156,11 @@ struct TraceLineReader {
     }
     // Days since 1 March of year 0, after Hinnant's civil calendar, less those to the year 2000.
     let shifted = month <= 2 ? year - 1 : year
-    let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return Int64((days - 730_425) * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000_000_000 + fraction
+    let days =
+      365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day
+      - 1
+    return Int64((days - 730_425) * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000_000_000
+      + fraction
   }
 
   /// nil beyond some 290 years.

@@ -18,7 +18,8 @@ package enum Units {
 
   /// "200ms", "2.5s", "1m"; nil for anything else, and for more than a year.
   package static func duration(_ text: String) -> Nanoseconds? {
-    guard let (number, unit) = split(text), let factor = durations.first(where: { $0.unit == unit })?.nanoseconds
+    guard let (number, unit) = split(text),
+      let factor = durations.first(where: { $0.unit == unit })?.nanoseconds
     else { return nil }
     let value = number * factor
     return value <= 365 * 86_400e9 ? Nanoseconds(Int64(value.rounded())) : nil
@@ -53,7 +54,8 @@ package enum Units {
   }
 
   package static func sizeText(_ bytes: Int) -> String {
-    for (unit, factor) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] where bytes > 0 && bytes % factor == 0 {
+    for (unit, factor) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    where bytes > 0 && bytes % factor == 0 {
       return "\(bytes / factor)\(unit)"
     }
     return "\(bytes)B"
@@ -64,7 +66,8 @@ package enum Units {
   /// "2.5" and "s": digits, at most one point between digits, then the unit. Nothing else, no sign, no exponent.
   private static func split(_ text: String) -> (Double, String)? {
     let number = text.utf8.prefix { (0x30...0x39).contains($0) || $0 == 0x2E }
-    guard number.count <= 40, number.first != 0x2E, number.last != 0x2E, let value = Double(Substring(number)) else {
+    guard number.count <= 40, number.first != 0x2E, number.last != 0x2E, let value = Double(Substring(number))
+    else {
       return nil
     }
     return (value, String(text.utf8.dropFirst(number.count)) ?? "")

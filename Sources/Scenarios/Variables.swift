@@ -30,20 +30,24 @@ package struct Variables: Sendable {
       switch piece {
       case .literal: break
       case .malformed:
-        problems.append(ScenarioProblem(
-          path, "${ without a name and }", expected: "${NAME} with letters, digits and _",
-          suggestion: "Write $${ for the characters ${"))
+        problems.append(
+          ScenarioProblem(
+            path, "${ without a name and }", expected: "${NAME} with letters, digits and _",
+            suggestion: "Write $${ for the characters ${"))
       case .variable(let name):
         guard let value = environment[name] else {
-          problems.append(ScenarioProblem(
-            path, "${\(name)} is not set in the environment", expected: "a value",
-            suggestion: "Set it: export \(name)=…"))
+          problems.append(
+            ScenarioProblem(
+              path, "${\(name)} is not set in the environment", expected: "a value",
+              suggestion: "Set it: export \(name)=…"))
           continue
         }
         if value.unicodeScalars.count < Self.shortestSecret {
-          problems.append(ScenarioProblem(
-            path, "${\(name)} has fewer than \(Self.shortestSecret) characters",
-            expected: "a value that can be kept out of reports", suggestion: "Write a value that is no secret into the file"))
+          problems.append(
+            ScenarioProblem(
+              path, "${\(name)} has fewer than \(Self.shortestSecret) characters",
+              expected: "a value that can be kept out of reports",
+              suggestion: "Write a value that is no secret into the file"))
           continue
         }
         if !used.contains(where: { $0.name == name }) { used.append((name, value)) }

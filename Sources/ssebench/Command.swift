@@ -1,6 +1,8 @@
 // One command as data: from this table come parsing, --help, the man page and the shell completions. Plain on purpose,
 // so that an argument-parsing library could take its place.
 
+import Primitives
+
 /// A flag of a command.
 struct Flag: Sendable {
   /// With its dashes, as typed: `--out`.
@@ -133,28 +135,6 @@ struct Invocation: Sendable {
 
 /// ` Did you mean 'x'?` where one of `candidates` is near to `word`, else nothing.
 func suggestion(_ word: String, from candidates: [String]) -> String {
-  guard let best = nearest(word, among: candidates) else { return "" }
+  guard let best = NearestWord.find(word, among: candidates) else { return "" }
   return "; did you mean '\(best)'?"
-}
-
-/// The candidate with the smallest edit distance, if it is small against the word's length.
-func nearest(_ word: String, among candidates: [String]) -> String? {
-  let wanted = Array(word.lowercased())
-  let ranked = candidates.map { ($0, editDistance(wanted, Array($0.lowercased()))) }.min { $0.1 < $1.1 }
-  guard let ranked, ranked.1 <= max(2, wanted.count / 3) else { return nil }
-  return ranked.0
-}
-
-private func editDistance(_ a: [Character], _ b: [Character]) -> Int {
-  var row = Array(0...b.count)
-  for (i, x) in a.enumerated() {
-    var diagonal = row[0]
-    row[0] = i + 1
-    for (j, y) in b.enumerated() {
-      let above = row[j + 1]
-      row[j + 1] = x == y ? diagonal : 1 + min(diagonal, above, row[j])
-      diagonal = above
-    }
-  }
-  return row[b.count]
 }

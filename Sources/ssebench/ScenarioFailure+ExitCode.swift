@@ -1,5 +1,6 @@
 // Scenario problems become exit codes, and flags that many commands share become overrides.
 
+import Analysis
 import Foundation
 import Primitives
 import Scenarios
@@ -15,7 +16,8 @@ extension ScenarioFailure.Kind {
 }
 
 extension Flag {
-  static let set = Flag("--set", "KEY.PATH=VALUE", "Set one key of the scenario; the value is JSON, else a string", repeats: true)
+  static let set = Flag(
+    "--set", "KEY.PATH=VALUE", "Set one key of the scenario; the value is JSON, else a string", repeats: true)
   static let seed = Flag("--seed", "N", "The seed in place of the scenario's")
 }
 
@@ -40,9 +42,21 @@ extension Invocation {
     do throws(ScenarioFailure) {
       return try ScenarioFile.load(
         path: path, overrides: overrides, endpoint: value("--endpoint"),
-        environment: ProcessInfo.processInfo.environment)
+        environment: ProcessInfo.processInfo.environment, gateCheck: GateExpression.check)
     } catch {
       throw CommandFailure(error.kind.exitCode, error.description)
+    }
+  }
+}
+
+extension GateExpression {
+  /// For the check of a scenario: what is wrong with a gate, with its column.
+  static let check: GateCheck = { text, variants in
+    do throws(GateProblem) {
+      _ = try parse(text, knownKeys: KnownKeys(variantNames: variants))
+      return nil
+    } catch {
+      return error.sentence
     }
   }
 }

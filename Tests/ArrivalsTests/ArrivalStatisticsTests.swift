@@ -9,10 +9,11 @@ import Testing
   static let n = 200_000
 
   @Test func constantArrivalsAreEven_WithoutDrift() {
-    let times = seconds(scenario(.constant) {
-      $0.rate = 3
-      $0.sessions = Self.n
-    })
+    let times = seconds(
+      scenario(.constant) {
+        $0.rate = 3
+        $0.sessions = Self.n
+      })
 
     #expect(times.count == Self.n)
     #expect(times[0] == 0)
@@ -22,10 +23,13 @@ import Testing
   @Test(arguments: [UInt64(1), 2, 3])
   func poissonGapsHaveMeanCVAndNoMemory(seed: UInt64) {
     let rate = 50.0
-    let sample = Moments(gaps(seconds(scenario(.poisson, seed: seed) {
-      $0.rate = rate
-      $0.sessions = Self.n
-    })))
+    let sample = Moments(
+      gaps(
+        seconds(
+          scenario(.poisson, seed: seed) {
+            $0.rate = rate
+            $0.sessions = Self.n
+          })))
 
     let error = 1 / Double(Self.n).squareRoot()
     #expect(abs(sample.mean * rate - 1) < 5 * error, "seed \(seed)")
@@ -34,10 +38,11 @@ import Testing
   }
 
   @Test func poissonCountsHaveTheVarianceOfTheirMean() {
-    let times = seconds(scenario(.poisson) {
-      $0.rate = 100
-      $0.duration = .seconds(2_000)
-    })
+    let times = seconds(
+      scenario(.poisson) {
+        $0.rate = 100
+        $0.duration = .seconds(2_000)
+      })
 
     var counts = [Double](repeating: 0, count: 2_000)
     for time in times { counts[Int(time)] += 1 }
@@ -51,11 +56,14 @@ import Testing
 
   @Test(arguments: [0.25, 0.5, 1, 2, 4])
   func gammaGapsHaveTheirCV(cv: Double) {
-    let sample = Moments(gaps(seconds(scenario(.gamma) {
-      $0.rate = 10
-      $0.cv = cv
-      $0.sessions = Self.n
-    })))
+    let sample = Moments(
+      gaps(
+        seconds(
+          scenario(.gamma) {
+            $0.rate = 10
+            $0.cv = cv
+            $0.sessions = Self.n
+          })))
 
     let error = 1 / Double(Self.n).squareRoot()
     #expect(abs(sample.mean * 10 - 1) < 5 * cv * error)
@@ -76,18 +84,21 @@ import Testing
   }
 
   @Test func plansAreNeverFittedToADuration() {
-    let short = seconds(scenario(.poisson) {
-      $0.rate = 20
-      $0.duration = .seconds(10)
-    })
-    let long = seconds(scenario(.poisson) {
-      $0.rate = 20
-      $0.duration = .seconds(100)
-    })
-    let counted = seconds(scenario(.poisson) {
-      $0.rate = 20
-      $0.sessions = 5_000
-    })
+    let short = seconds(
+      scenario(.poisson) {
+        $0.rate = 20
+        $0.duration = .seconds(10)
+      })
+    let long = seconds(
+      scenario(.poisson) {
+        $0.rate = 20
+        $0.duration = .seconds(100)
+      })
+    let counted = seconds(
+      scenario(.poisson) {
+        $0.rate = 20
+        $0.sessions = 5_000
+      })
 
     #expect(Array(long.prefix(short.count)) == short)
     #expect(Array(counted.prefix(long.count)) == long)
@@ -98,8 +109,10 @@ import Testing
   @Test func stagesFollowTheIntegralOfTheRate() {
     let scenario = scenario(.stages) {
       $0.stages = [
-        .init(rate: 100, length: .seconds(10)), .init(rate: 100, length: .seconds(5)), .init(rate: 20, length: .zero),
-        .init(rate: 20, length: .seconds(10)), .init(rate: 0, length: .seconds(10)), .init(rate: 0, length: .seconds(5)), .init(rate: 10, length: .seconds(2)),
+        .init(rate: 100, length: .seconds(10)), .init(rate: 100, length: .seconds(5)),
+        .init(rate: 20, length: .zero),
+        .init(rate: 20, length: .seconds(10)), .init(rate: 0, length: .seconds(10)),
+        .init(rate: 0, length: .seconds(5)), .init(rate: 10, length: .seconds(2)),
       ]
     }
     // Up to 10 s: 5t²; then 100 a second; a step to 20; down to 0; nothing; a ramp to 10.
@@ -122,20 +135,26 @@ import Testing
   }
 
   @Test func burstIsOneInstant() {
-    #expect(seconds(scenario(.burst) { $0.burst = .init(sessions: 500, at: .seconds(2)) }) == Array(repeating: 2, count: 500))
+    #expect(
+      seconds(scenario(.burst) { $0.burst = .init(sessions: 500, at: .seconds(2)) })
+        == Array(repeating: 2, count: 500))
   }
 
   @Test func traceKeepsTimesAndSizes_AtItsSpeed() {
     let arrivals = [
-      TraceArrival(at: .zero, inputTokens: 5, outputTokens: 50), TraceArrival(at: .seconds(3), inputTokens: nil, outputTokens: 7),
+      TraceArrival(at: .zero, inputTokens: 5, outputTokens: 50),
+      TraceArrival(at: .seconds(3), inputTokens: nil, outputTokens: 7),
       TraceArrival(at: .seconds(4), inputTokens: 9, outputTokens: nil),
     ]
-    let plan = Plan.make(scenario(.trace) { $0.trace = .init(file: "t", format: .csv, speed: 2, arrivals: arrivals) })
+    let plan = Plan.make(
+      scenario(.trace) { $0.trace = .init(file: "t", format: .csv, speed: 2, arrivals: arrivals) })
 
-    #expect(starts(plan) == [
-      PlannedStart(session: 0, at: .zero, maxTokens: 50, inputTokens: 5), PlannedStart(session: 1, at: .seconds(1.5), maxTokens: 7),
-      PlannedStart(session: 2, at: .seconds(2), inputTokens: 9),
-    ])
+    #expect(
+      starts(plan) == [
+        PlannedStart(session: 0, at: .zero, maxTokens: 50, inputTokens: 5),
+        PlannedStart(session: 1, at: .seconds(1.5), maxTokens: 7),
+        PlannedStart(session: 2, at: .seconds(2), inputTokens: 9),
+      ])
     #expect(plan.planned == 3)
   }
 }

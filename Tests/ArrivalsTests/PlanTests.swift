@@ -25,10 +25,16 @@ import Testing
       $0.cv = 3
       $0.sessions = 300
     },
-    scenario(.stages) { $0.stages = [.init(rate: 50, length: .seconds(10)), .init(rate: 50, length: .seconds(3))] },
+    scenario(.stages) {
+      $0.stages = [.init(rate: 50, length: .seconds(10)), .init(rate: 50, length: .seconds(3))]
+    },
     scenario(.burst) { $0.burst = .init(sessions: 50, at: .seconds(1)) },
     scenario(.trace) {
-      $0.trace = .init(file: "t", format: .csv, speed: 1, arrivals: (0..<77).map { TraceArrival(at: .milliseconds(Double($0 * $0)), inputTokens: $0, outputTokens: $0 * 2) })
+      $0.trace = .init(
+        file: "t", format: .csv, speed: 1,
+        arrivals: (0..<77).map {
+          TraceArrival(at: .milliseconds(Double($0 * $0)), inputTokens: $0, outputTokens: $0 * 2)
+        })
     },
   ]
 
@@ -82,21 +88,23 @@ import Testing
   }
 
   @Test func rampUpSpreadsTheFirstStartsEvenly() {
-    let plan = Plan.make(scenario(.closed) {
-      $0.concurrency = 4
-      $0.sessions = 100
-      $0.rampUp = .seconds(2)
-    })
+    let plan = Plan.make(
+      scenario(.closed) {
+        $0.concurrency = 4
+        $0.sessions = 100
+        $0.rampUp = .seconds(2)
+      })
 
     #expect(starts(plan).map(\.at.seconds) == [0, 0.5, 1, 1.5])
     #expect(plan.planned == 100)
   }
 
   @Test func fewerSessionsThanPlaces_NeedNoMorePlaces() {
-    let plan = Plan.make(scenario(.closed) {
-      $0.concurrency = 40
-      $0.sessions = 3
-    })
+    let plan = Plan.make(
+      scenario(.closed) {
+        $0.concurrency = 40
+        $0.sessions = 3
+      })
 
     #expect(closed(plan).places == 3)
   }
@@ -143,10 +151,11 @@ import Testing
   @Test func constantCountIsExact() {
     for rate in [0.1, 1, 3, 7, 1_000, 333.333] {
       for duration in [0.001, 0.3, 1, 2.999_999_999, 10] {
-        let plan = Plan.make(scenario(.constant) {
-          $0.rate = rate
-          $0.duration = .seconds(duration)
-        })
+        let plan = Plan.make(
+          scenario(.constant) {
+            $0.rate = rate
+            $0.duration = .seconds(duration)
+          })
 
         #expect(plan.planned == starts(plan).count, "\(rate) for \(duration)")
       }
@@ -154,10 +163,11 @@ import Testing
   }
 
   @Test func tenMillionStartsNeedNoArray() {
-    let plan = Plan.make(scenario(.poisson) {
-      $0.rate = 1e6
-      $0.duration = .seconds(10)
-    })
+    let plan = Plan.make(
+      scenario(.poisson) {
+        $0.rate = 1e6
+        $0.duration = .seconds(10)
+      })
 
     #expect(plan.planned.map { abs($0 - 10_000_000) < 20_000 } == true)
     #expect(MemoryLayout<OpenPlan.Iterator>.size < 512)
@@ -176,10 +186,13 @@ import Testing
 
   @Test func poissonShardIsPoisson() throws {
     let shard = Shard(index: 2, count: 4)
-    let sample = Moments(gaps(seconds(scenario(.poisson) {
-      $0.rate = 400
-      $0.sessions = 400_000
-    }, shard: shard)))
+    let sample = Moments(
+      gaps(
+        seconds(
+          scenario(.poisson) {
+            $0.rate = 400
+            $0.sessions = 400_000
+          }, shard: shard)))
 
     let error = 1 / 100_000.0.squareRoot()
     #expect(abs(sample.mean * 100 - 1) < 5 * error)

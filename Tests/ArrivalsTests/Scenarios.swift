@@ -43,6 +43,10 @@ struct Moments {
     let variance = values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(values.count)
     self.mean = mean
     cv = variance.squareRoot() / mean
-    lag1 = variance == 0 ? 0 : zip(values, values.dropFirst()).reduce(0) { $0 + ($1.0 - mean) * ($1.1 - mean) } / (variance * Double(values.count))
+    lag1 =
+      variance == 0
+      ? 0
+      : zip(values, values.dropFirst()).reduce(0) { $0 + ($1.0 - mean) * ($1.1 - mean) }
+        / (variance * Double(values.count))
   }
 }

@@ -4,7 +4,9 @@ import Arrivals
 import Testing
 
 @Suite struct ShardTests {
-  private func shard(_ flag: String? = nil, _ environment: [String: String] = [:]) throws(ShardProblem) -> String? {
+  private func shard(_ flag: String? = nil, _ environment: [String: String] = [:]) throws(ShardProblem)
+    -> String?
+  {
     try Shard.fromEnvironment(flag: flag, environment)?.description
   }
 
@@ -15,8 +17,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ["OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"], ["PMI_RANK": "3", "PMI_SIZE": "4"], ["SLURM_PROCID": "3", "SLURM_NTASKS": "4"],
-    ["JOB_COMPLETION_INDEX": "3", "SSEBENCH_SHARDS": "4"], ["JOB_COMPLETION_INDEX": "3", "JOB_COMPLETIONS": "4"],
+    ["OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"], ["PMI_RANK": "3", "PMI_SIZE": "4"],
+    ["SLURM_PROCID": "3", "SLURM_NTASKS": "4"],
+    ["JOB_COMPLETION_INDEX": "3", "SSEBENCH_SHARDS": "4"],
+    ["JOB_COMPLETION_INDEX": "3", "JOB_COMPLETIONS": "4"],
     ["PMI_RANK": "3", "PMI_SIZE": "4", "SLURM_PROCID": "3", "SLURM_NTASKS": "4"],
   ])
   func everyLauncherIsUnderstood(environment: [String: String]) throws {
@@ -27,8 +31,11 @@ import Testing
   @Test(arguments: [
     ["OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "PMI_RANK": "2", "PMI_SIZE": "4"],
     ["OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "SLURM_PROCID": "1", "SLURM_NTASKS": "8"],
-    ["OMPI_COMM_WORLD_RANK": "3"], ["SLURM_PROCID": "4", "SLURM_NTASKS": "4"], ["PMI_RANK": "-1", "PMI_SIZE": "4"], ["PMI_RANK": "x", "PMI_SIZE": "4"],
-    ["JOB_COMPLETION_INDEX": "0"], ["JOB_COMPLETION_INDEX": "0", "SSEBENCH_SHARDS": "4", "JOB_COMPLETIONS": "5"], ["PMI_RANK": "0", "PMI_SIZE": "0"],
+    ["OMPI_COMM_WORLD_RANK": "3"], ["SLURM_PROCID": "4", "SLURM_NTASKS": "4"],
+    ["PMI_RANK": "-1", "PMI_SIZE": "4"], ["PMI_RANK": "x", "PMI_SIZE": "4"],
+    ["JOB_COMPLETION_INDEX": "0"],
+    ["JOB_COMPLETION_INDEX": "0", "SSEBENCH_SHARDS": "4", "JOB_COMPLETIONS": "5"],
+    ["PMI_RANK": "0", "PMI_SIZE": "0"],
   ])
   func contradictionsAndHalvesAreErrors(environment: [String: String]) {
     #expect(throws: ShardProblem.self) { try shard(nil, environment) }
@@ -40,7 +47,9 @@ import Testing
   }
 
   @Test func mpirunInsideABatchScriptOfSlurm_IsWhatItSays() throws {
-    let environment = ["OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "SLURM_PROCID": "0", "SLURM_NTASKS": "8"]
+    let environment = [
+      "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "SLURM_PROCID": "0", "SLURM_NTASKS": "8",
+    ]
 
     #expect(try shard(nil, environment) == "3/4")
   }

@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct StreamScriptTests {
   static func script(
-    seed: UInt64 = 42, session: Int = 7, maxTokens: Int? = nil, _ change: (inout MockSettings) -> Void = { _ in }
+    seed: UInt64 = 42, session: Int = 7, maxTokens: Int? = nil,
+    _ change: (inout MockSettings) -> Void = { _ in }
   ) -> StreamScript {
     var settings = MockSettings()
     change(&settings)

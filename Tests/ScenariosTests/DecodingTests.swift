@@ -48,17 +48,25 @@ import Testing
     let scenario = loaded.variants[0].scenario
     #expect(scenario.load.rampUp == .seconds(2))
     #expect(scenario.client.cancel == Cancel(share: 0, after: .tokens(50)))
-    #expect(scenario.gates == [Gate(expression: "ttft_ms.p99 < 400"), Gate(expression: "errors_ratio <= 0.001", abortOnFail: true)])
+    #expect(
+      scenario.gates == [
+        Gate(expression: "ttft_ms.p99 < 400"), Gate(expression: "errors_ratio <= 0.001", abortOnFail: true),
+      ])
     #expect(scenario.budget.outputTokens == 200_000)
     #expect(scenario.measure.repeats == 1)
   }
 
   @Test func problemNamesFilePlaceValueAndFix() throws {
-    let problem = try #require(failure("{\n  \"load\": {\n    \"model\": \"poisson\", \"rate\": 0, \"duration\": \"1s\"\n  }\n}")?.problems.first)
+    let problem = try #require(
+      failure("{\n  \"load\": {\n    \"model\": \"poisson\", \"rate\": 0, \"duration\": \"1s\"\n  }\n}")?
+        .problems.first)
 
     #expect(problem.keyPath == "load.rate")
     #expect(problem.line == 3)
-    #expect(problem.description == #"test.json:3: load.rate: 0 is of the wrong type; expected more than 0 per second, such as "20/s" or "90/min""#)
+    #expect(
+      problem.description
+        == #"test.json:3: load.rate: 0 is of the wrong type; expected more than 0 per second, such as "20/s" or "90/min""#
+    )
   }
 
   @Test func everyProblemIsReportedAtOnce() {
@@ -75,11 +83,13 @@ import Testing
       }
       """
 
-    #expect(Set(refused(text)) == [
-      "nam", "seed", "endpoint.mock.tokens", "endpoint.mock.first_token", "endpoint.mock.faults.0.kind",
-      "endpoint.mock.faults.1.for", "endpoint.headers.Authorization", "load.rate", "load.concurency", "load.cv",
-      "load.duration", "client.parser", "client.timeouts.idle", "until", "slo.ttft_ms",
-    ])
+    #expect(
+      Set(refused(text)) == [
+        "nam", "seed", "endpoint.mock.tokens", "endpoint.mock.first_token", "endpoint.mock.faults.0.kind",
+        "endpoint.mock.faults.1.for", "endpoint.headers.Authorization", "load.rate", "load.concurency",
+        "load.cv",
+        "load.duration", "client.parser", "client.timeouts.idle", "until", "slo.ttft_ms",
+      ])
   }
 
   @Test func unknownKey_IsRefusedWithTheNearestKnownOne() throws {
@@ -108,10 +118,19 @@ import Testing
     (#""client": {"stack": "raw"}, "endpoint": {"url": "https://h"}"#, "client.stack"),
     (#""client": {"stack": "raw"}, "endpoint": {"url": "http://h", "http": "2"}"#, "client.stack"),
     (#""client": {"stack": "raw"}, "endpoint": {"url": "http://h", "proxy": "http://p"}"#, "client.stack"),
-    (#""client": {"stack": "raw"}, "endpoint": {"url": "http://h", "headers": {"accept-encoding": "gzip"}}"#, "client.stack"),
-    (#""client": {"reconnect": {"policy": "restart"}}, "endpoint": {"url": "http://h"}"#, "client.reconnect.policy"),
+    (
+      #""client": {"stack": "raw"}, "endpoint": {"url": "http://h", "headers": {"accept-encoding": "gzip"}}"#,
+      "client.stack"
+    ),
+    (
+      #""client": {"reconnect": {"policy": "restart"}}, "endpoint": {"url": "http://h"}"#,
+      "client.reconnect.policy"
+    ),
     (#""client": {"parser": "custom"}"#, "client.custom"),
-    (#""client": {"parser": "custom", "custom": {"record": "\n", "field": "|", "fields": ["id"]}}"#, "client.custom.fields"),
+    (
+      #""client": {"parser": "custom", "custom": {"record": "\n", "field": "|", "fields": ["id"]}}"#,
+      "client.custom.fields"
+    ),
     (#""client": {"parser_variant": "pr49"}"#, "client.parser_variant"),
     (#""client": {"read_buffer": "1B"}"#, "client.read_buffer"),
     (#""client": {"consumer": {"slow": "5ms", "leak": {"bytes": 1}}}"#, "client.consumer"),
@@ -122,7 +141,10 @@ import Testing
     (#""verify": {"sequence": {"regex": "seq=\\d+"}}"#, "verify.sequence.regex"),
     (#""verify": {"sequence": {"regex": "(a)(b)"}}"#, "verify.sequence.regex"),
     (#""wukongim": {}"#, "wukongim"),
-    (#""endpoint": {"mock": {"tokens": {"lognormal": {"median": 9, "p99": 3}}}}"#, "endpoint.mock.tokens.lognormal.p99"),
+    (
+      #""endpoint": {"mock": {"tokens": {"lognormal": {"median": 9, "p99": 3}}}}"#,
+      "endpoint.mock.tokens.lognormal.p99"
+    ),
     (#""endpoint": {"mock": {"tokens": {"uniform": [9, 3]}}}"#, "endpoint.mock.tokens.uniform"),
     (#""endpoint": {"mock": {"interval": {"uniform": ["9ms"]}}}"#, "endpoint.mock.interval.uniform"),
     (#""endpoint": {"mock": {"interval": {"trace": "no-such-file"}}}"#, "endpoint.mock.interval.trace"),
@@ -148,16 +170,21 @@ import Testing
     (#"{"load": {"model": "trace", "trace": {"file": "no-such-file.csv"}}}"#, "load.trace.file"),
     (#"{"load": {"sessions": 5, "rate": "5/s"}}"#, "load.rate"),
     (#"{"load": {"sessions": 2, "workers": 4}}"#, "load.workers"),
-    (#"{"load": {"model": "search", "sessions": 5, "search": {"key": "concurrency", "from": 1, "to": 9}}}"#, "slo"),
+    (
+      #"{"load": {"model": "search", "sessions": 5, "search": {"key": "concurrency", "from": 1, "to": 9}}}"#,
+      "slo"
+    ),
   ])
   func loadWithoutWhatItsModelNeedsIsRefused(_ text: String, _ keyPath: String) {
     #expect(refused(text) == [keyPath])
   }
 
   @Test func distributionsAreReadInTheirOwnersUnit() throws {
-    let mock = try load(valid(
-      #""endpoint": {"mock": {"tokens": {"uniform": [1, 9]}, "first_token": {"lognormal": {"median": "200ms", "p99": "900ms"}}, "interval": {"exponential": {"mean": "20ms"}}}}"#
-    )).variants[0].scenario.endpoint.mock
+    let mock = try load(
+      valid(
+        #""endpoint": {"mock": {"tokens": {"uniform": [1, 9]}, "first_token": {"lognormal": {"median": "200ms", "p99": "900ms"}}, "interval": {"exponential": {"mean": "20ms"}}}}"#
+      )
+    ).variants[0].scenario.endpoint.mock
 
     #expect(mock?.tokens == .uniform(low: 1, high: 9))
     #expect(mock?.firstToken == .lognormal(median: 200e6, p99: 900e6))
@@ -165,9 +192,11 @@ import Testing
   }
 
   @Test func faultsKeepTheirKeys() throws {
-    let faults = try load(valid(
-      #""endpoint": {"mock": {"faults": [{"kind": "stall", "at": {"time": "2s"}, "for": "3s", "comments": true, "sessions": 0.5, "times": "always", "connection": 2, "probability": 0.25}, {"kind": "status", "code": 429, "retry_after": "2", "sessions": [1, 5]}, {"kind": "redirect", "loop": true}]}}"#
-    )).variants[0].scenario.endpoint.mock?.faults
+    let faults = try load(
+      valid(
+        #""endpoint": {"mock": {"faults": [{"kind": "stall", "at": {"time": "2s"}, "for": "3s", "comments": true, "sessions": 0.5, "times": "always", "connection": 2, "probability": 0.25}, {"kind": "status", "code": 429, "retry_after": "2", "sessions": [1, 5]}, {"kind": "redirect", "loop": true}]}}"#
+      )
+    ).variants[0].scenario.endpoint.mock?.faults
 
     var stall = Fault(kind: .stall)
     stall.at = .time(.seconds(2))
@@ -187,7 +216,9 @@ import Testing
   @Test func documentAsUsed_LoadsToTheSameScenario() throws {
     let texts = [
       valid(), #"{"wukongim": {"readers": 5}}"#,
-      valid(#""endpoint": {"url": "http://127.0.0.1/x", "headers": {"A": "${TOKEN_A}"}}, "until": {"event": "done"}"#),
+      valid(
+        #""endpoint": {"url": "http://127.0.0.1/x", "headers": {"A": "${TOKEN_A}"}}, "until": {"event": "done"}"#
+      ),
       valid(#""compare": {"client.parser": ["whatwg", "lines"], "endpoint.url": ["http://a", "http://b"]}"#),
       #"{"load": {"model": "sweep", "sessions": 5, "sweep": {"key": "concurrency", "values": [1, 2]}}}"#,
       #"{"load": {"model": "gamma", "rate": "20/s", "cv": 2, "duration": "5s"}, "endpoint": {"mock": {"api": "ollama"}}}"#,

@@ -8,7 +8,8 @@ import Testing
 @Suite struct FileTests {
   /// A folder of its own, removed at the end.
   final class Folder {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("ssebench-\(UUID().uuidString)").path
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("ssebench-\(UUID().uuidString)")
+      .path
 
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
     deinit { try? FileManager.default.removeItem(atPath: path) }
@@ -75,9 +76,15 @@ import Testing
 
   @Test func randomBytesNeverCrash() {
     var random = SeededRandom(seed: 11)
-    let seedText = Array(valid(#""endpoint": {"mock": {"faults": [{"kind": "cut", "at": {"byte": 5}}]}}, "compare": {"seed": [1, 2]}"#).utf8)
+    let seedText = Array(
+      valid(
+        #""endpoint": {"mock": {"faults": [{"kind": "cut", "at": {"byte": 5}}]}}, "compare": {"seed": [1, 2]}"#
+      ).utf8)
     for round in 0..<5_000 {
-      var bytes = round % 2 == 0 ? (0..<Int.random(in: 0..<200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) } : seedText
+      var bytes =
+        round % 2 == 0
+        ? (0..<Int.random(in: 0..<200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        : seedText
       for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
         bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
@@ -98,11 +105,14 @@ import Testing
   @Test func nameIsTheFilesName_AndPathsBeginAtItsFolder() throws {
     let folder = try Folder()
     _ = try folder.write("lengths.txt", "# tokens\n5\n7\n\n9\n")
-    let path = try folder.write("My load.json", valid(#""endpoint": {"mock": {"tokens": {"trace": "lengths.txt"}}}"#))
+    let path = try folder.write(
+      "My load.json", valid(#""endpoint": {"mock": {"tokens": {"trace": "lengths.txt"}}}"#))
 
     let loaded = try ScenarioFile.load(path: path, environment: [:])
 
     #expect(loaded.name == "My load")
-    #expect(loaded.variants[0].scenario.endpoint.mock?.tokens == .trace(file: "\(folder.path)/lengths.txt", values: [5, 7, 9]))
+    #expect(
+      loaded.variants[0].scenario.endpoint.mock?.tokens
+        == .trace(file: "\(folder.path)/lengths.txt", values: [5, 7, 9]))
   }
 }

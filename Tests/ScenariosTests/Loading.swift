@@ -13,7 +13,8 @@ func load(
   environment: [String: String] = [:]
 ) throws(ScenarioFailure) -> LoadedScenario {
   try ScenarioFile.load(
-    text: text.utf8, file: "test.json", name: "test", folder: folder, overrides: overrides, endpoint: endpoint,
+    text: text.utf8, file: "test.json", name: "test", folder: folder, overrides: overrides,
+    endpoint: endpoint,
     environment: environment)
 }
 

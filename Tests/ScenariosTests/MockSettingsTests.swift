@@ -40,6 +40,9 @@ import Testing
 
   @Test func wrongKeyIsRefused() {
     #expect(throws: ScenarioFailure.self) { try MockFile.load(text: #"{"token": 5}"#.utf8, environment: [:]) }
-    #expect(throws: ScenarioFailure.self) { try MockFile.load(text: #"{"tokens": 5}"#.utf8, overrides: [Override("interval", "5")], environment: [:]) }
+    #expect(throws: ScenarioFailure.self) {
+      try MockFile.load(
+        text: #"{"tokens": 5}"#.utf8, overrides: [Override("interval", "5")], environment: [:])
+    }
   }
 }

@@ -19,10 +19,12 @@ import Testing
   @Test func keysAreMadeOnTheWay_AndListsAddressedByNumber() throws {
     let text = valid(#""endpoint": {"mock": {"faults": [{"kind": "fin"}]}}, "gates": ["a < 1"]"#)
 
-    let loaded = try load(text, [
-      Override("endpoint.mock.faults.0.at.event", 7), Override("endpoint.mock.faults.1.kind", "rst"),
-      Override("client.timeouts.idle", "5s"), Override("gates.0", "b < 2"), Override("seed", 7),
-    ])
+    let loaded = try load(
+      text,
+      [
+        Override("endpoint.mock.faults.0.at.event", 7), Override("endpoint.mock.faults.1.kind", "rst"),
+        Override("client.timeouts.idle", "5s"), Override("gates.0", "b < 2"), Override("seed", 7),
+      ])
 
     let scenario = loaded.variants[0].scenario
     #expect(scenario.endpoint.mock?.faults.map(\.kind) == [.fin, .rst])
@@ -42,7 +44,9 @@ import Testing
   }
 
   @Test func endpointFlag_PutsAURLInPlaceOfTheMock() throws {
-    let scenario = try load(valid(#""endpoint": {"mock": {"api": "gemini"}}"#), endpoint: "http://127.0.0.1:1/x").variants[0].scenario
+    let scenario = try load(
+      valid(#""endpoint": {"mock": {"api": "gemini"}}"#), endpoint: "http://127.0.0.1:1/x"
+    ).variants[0].scenario
 
     #expect(scenario.endpoint.mock == nil)
     #expect(scenario.endpoint.url == "http://127.0.0.1:1/x")
@@ -52,7 +56,9 @@ import Testing
   @Test func flagsWithoutAFile_MakeTheSameDocumentAsAFile() throws {
     let document = try ScenarioFlags.document(
       endpoint: "http://localhost/v1/chat/completions",
-      values: [("--api", "openai-chat"), ("--concurrency", "5"), ("--sessions", "20"), ("--max-tokens", "7")],
+      values: [
+        ("--api", "openai-chat"), ("--concurrency", "5"), ("--sessions", "20"), ("--max-tokens", "7"),
+      ],
       headers: [("X-Key", "${TOKEN_A}")])
 
     let loaded = try ScenarioFile.load(document: document, environment: ["TOKEN_A": "secret-value"])
@@ -67,8 +73,13 @@ import Testing
   }
 
   @Test func flagsAloneAreCautious_AndARateMakesAnOpenLoad() throws {
-    let few = try ScenarioFile.load(document: ScenarioFlags.document(endpoint: nil, values: []), environment: [:]).variants[0].scenario
-    let open = try ScenarioFile.load(document: ScenarioFlags.document(endpoint: nil, values: [("--rate", "20"), ("--api", "sse")]), environment: [:]).variants[0].scenario
+    let few = try ScenarioFile.load(
+      document: ScenarioFlags.document(endpoint: nil, values: []), environment: [:]
+    ).variants[0].scenario
+    let open = try ScenarioFile.load(
+      document: ScenarioFlags.document(endpoint: nil, values: [("--rate", "20"), ("--api", "sse")]),
+      environment: [:]
+    ).variants[0].scenario
 
     #expect(few.load.concurrency == 1)
     #expect(few.load.sessions == 10)

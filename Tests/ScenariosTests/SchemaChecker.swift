@@ -39,7 +39,9 @@ struct SchemaChecker {
     guard case .object(let keywords) = schema else { return schema == .bool(true) }
     return keywords.pairs.allSatisfy { keyword, argument in
       switch keyword {
-      case "$schema", "$id", "$defs", "title", "description", "default", "examples", "then", "else", "additionalProperties": true
+      case "$schema", "$id", "$defs", "title", "description", "default", "examples", "then", "else",
+        "additionalProperties":
+        true
       case "$ref": accepts(value, resolve(schema))
       case "type": Self.isType(value, argument.asString ?? "")
       case "enum": argument.asArray?.contains(value) == true
@@ -54,7 +56,10 @@ struct SchemaChecker {
       case "maxItems": value.asArray.map { $0.count <= argument.asInt ?? 0 } ?? true
       case "minProperties": value.asObject.map { $0.keys.count >= argument.asInt ?? 0 } ?? true
       case "maxProperties": value.asObject.map { $0.keys.count <= argument.asInt ?? 0 } ?? true
-      case "required": value.asObject.map { object in argument.asArray?.allSatisfy { object[$0.asString ?? ""] != nil } == true } ?? true
+      case "required":
+        value.asObject.map { object in
+          argument.asArray?.allSatisfy { object[$0.asString ?? ""] != nil } == true
+        } ?? true
       case "properties": properties(value, argument, schema["additionalProperties"])
       case "anyOf": argument.asArray?.contains { accepts(value, $0) } == true
       case "allOf": argument.asArray?.allSatisfy { accepts(value, $0) } == true
@@ -77,7 +82,9 @@ struct SchemaChecker {
 
   private static func isType(_ value: JSONValue, _ type: String) -> Bool {
     switch (type, value) {
-    case ("object", .object), ("array", .array), ("string", .string), ("boolean", .bool), ("number", .integer), ("number", .number): true
+    case ("object", .object), ("array", .array), ("string", .string), ("boolean", .bool),
+      ("number", .integer), ("number", .number):
+      true
     case ("integer", .integer): true
     case ("integer", .number(let number)): number == number.rounded()
     default: false

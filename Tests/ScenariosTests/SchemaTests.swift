@@ -12,7 +12,9 @@ import Testing
 
   static func shippedFiles() throws -> [String] {
     guard let files = FileManager.default.enumerator(atPath: shipped.path) else { return [] }
-    return files.compactMap { $0 as? String }.filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") }.sorted()
+    return files.compactMap { $0 as? String }.filter {
+      $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json")
+    }.sorted()
   }
 
   /// The environment that shipped scenarios with secrets are checked in.
@@ -27,12 +29,16 @@ import Testing
       let path = Self.shipped.appendingPathComponent(file).path
       let document = try JSONReader.read(Data(contentsOf: URL(fileURLWithPath: path)), extended: true)
       #expect(checker.accepts(document), "\(file)")
-      #expect(throws: Never.self, "\(file)") { try ScenarioFile.load(path: path, environment: Self.environment) }
+      #expect(throws: Never.self, "\(file)") {
+        try ScenarioFile.load(path: path, environment: Self.environment)
+      }
     }
   }
 
   @Test func quickstartIsTwoHundredStreams() throws {
-    let scenario = try ScenarioFile.load(path: Self.shipped.appendingPathComponent("quickstart.json").path, environment: [:]).variants[0].scenario
+    let scenario = try ScenarioFile.load(
+      path: Self.shipped.appendingPathComponent("quickstart.json").path, environment: [:]
+    ).variants[0].scenario
 
     #expect(scenario.load.model == .closed)
     #expect(scenario.load.concurrency == 200)
@@ -44,9 +50,11 @@ import Testing
 
   @Test func schemaFilesInTheRepository_AreWhatTheCommandPrints() throws {
     for (name, schema) in [("scenario", SchemaWriter.scenario()), ("mock", SchemaWriter.mock())] {
-      let file = try String(contentsOf: Self.shipped.appendingPathComponent("\(name).schema.json"), encoding: .utf8)
+      let file = try String(
+        contentsOf: Self.shipped.appendingPathComponent("\(name).schema.json"), encoding: .utf8)
 
-      #expect(file == schema.text(pretty: true), "run: ssebench schema \(name) > Scenarios/\(name).schema.json")
+      #expect(
+        file == schema.text(pretty: true), "run: ssebench schema \(name) > Scenarios/\(name).schema.json")
     }
   }
 
@@ -66,7 +74,10 @@ import Testing
 
   @Test func documentAsUsedFollowsTheSchema() throws {
     let checker = SchemaChecker(SchemaWriter.scenario())
-    for text in [valid(), valid(#""compare": {"client.parser": ["whatwg", "lines"]}"#), #"{"wukongim": {}}"#, valid(#""endpoint": {"url": "http://h"}"#)] {
+    for text in [
+      valid(), valid(#""compare": {"client.parser": ["whatwg", "lines"]}"#), #"{"wukongim": {}}"#,
+      valid(#""endpoint": {"url": "http://h"}"#),
+    ] {
       #expect(try checker.accepts(load(text).document), "\(text)")
     }
   }
@@ -85,7 +96,9 @@ import Testing
       let isAccepted = checker.accepts(document)
       accepted += isAccepted ? 1 : 0
       let form = problems.filter { !$0.isRule }
-      #expect(isAccepted == form.isEmpty, "seed \(seed), round \(round): \(form.map(\.description)) \(document.text())")
+      #expect(
+        isAccepted == form.isEmpty,
+        "seed \(seed), round \(round): \(form.map(\.description)) \(document.text())")
       if isAccepted != form.isEmpty { break }
     }
     #expect(accepted > 500)

@@ -6,14 +6,18 @@ import Testing
 
 @Suite struct UnitsTests {
   @Test(arguments: [
-    ("200ms", 200_000_000), ("2.5s", 2_500_000_000), ("1m", 60_000_000_000), ("1h", 3_600_000_000_000), ("100us", 100_000),
+    ("200ms", 200_000_000), ("2.5s", 2_500_000_000), ("1m", 60_000_000_000), ("1h", 3_600_000_000_000),
+    ("100us", 100_000),
     ("100µs", 100_000), ("7ns", 7), ("0s", 0), ("0.1s", 100_000_000), ("001s", 1_000_000_000),
   ])
   func durationsHaveUnits(_ text: String, _ nanoseconds: Int64) {
     #expect(Units.duration(text) == Nanoseconds(nanoseconds))
   }
 
-  @Test(arguments: ["", "5", "-5s", "5 s", "5S", "s", ".5s", "5.s", "1.2.3s", "1e3s", "5sec", "nan", "infs", "9000h ", "99999999h", "5\u{0}s"])
+  @Test(arguments: [
+    "", "5", "-5s", "5 s", "5S", "s", ".5s", "5.s", "1.2.3s", "1e3s", "5sec", "nan", "infs", "9000h ",
+    "99999999h", "5\u{0}s",
+  ])
   func anythingElseIsNoDuration(_ text: String) {
     #expect(Units.duration(text) == nil)
   }
@@ -33,7 +37,9 @@ import Testing
   @Test func durationTextReadsBack() {
     var random = SeededRandom(seed: 1)
     for _ in 0..<2_000 {
-      let duration = Nanoseconds(Int64(random.next() % 10_000_000_000_000) / [1, 1_000, 1_000_000, 1_000_000_000].randomElement(using: &random)!)
+      let duration = Nanoseconds(
+        Int64(random.next() % 10_000_000_000_000) / [1, 1_000, 1_000_000, 1_000_000_000].randomElement(
+          using: &random)!)
 
       #expect(Units.duration(Units.text(duration)) == duration)
     }

@@ -24,7 +24,8 @@ enum PlanCommand {
     run: { invocation in
       let shard: Shard?
       do throws(ShardProblem) {
-        shard = try Shard.fromEnvironment(flag: invocation.value("--shard"), ProcessInfo.processInfo.environment)
+        shard = try Shard.fromEnvironment(
+          flag: invocation.value("--shard"), ProcessInfo.processInfo.environment)
       } catch {
         throw CommandFailure(.usage, error.description)
       }
@@ -81,7 +82,9 @@ private struct PlanOutput {
     for (index, entry) in plans(loaded).enumerated() {
       let plan = Plan.make(entry.scenario, shard: shard)
       if index > 0 { put("\n") }
-      put("\(loaded.name)\(entry.variant == "default" ? "" : ", \(entry.variant)")\(entry.load.map { ", \($0)" } ?? "")")
+      put(
+        "\(loaded.name)\(entry.variant == "default" ? "" : ", \(entry.variant)")\(entry.load.map { ", \($0)" } ?? "")"
+      )
       put(", seed \(entry.scenario.seed)\(shard.map { ", shard \($0)" } ?? "")\n")
       var last: Nanoseconds?
       var count = 0
@@ -89,7 +92,9 @@ private struct PlanOutput {
       for start in Self.starts(plan) {
         if count < 20 {
           let tokens = start.maxTokens.map(String.init) ?? "–"
-          put("  \("\(start.session)".padded(left: 7))  \(Self.seconds(start.at).padded(left: 10))  \(tokens.padded(left: 10))\n")
+          put(
+            "  \("\(start.session)".padded(left: 7))  \(Self.seconds(start.at).padded(left: 10))  \(tokens.padded(left: 10))\n"
+          )
         }
         count += 1
         last = start.at
@@ -105,9 +110,13 @@ private struct PlanOutput {
     switch plan.kind {
     case .closed(let closed):
       let sessions = closed.sessions.map { "\($0) sessions" } ?? "sessions"
-      return "  closed: \(sessions)\(until), \(closed.places) at a time; a place that comes free takes the next\n"
+      return
+        "  closed: \(sessions)\(until), \(closed.places) at a time; a place that comes free takes the next\n"
     case .open:
-      let rate = last.flatMap { $0 > .zero && count > 1 ? JSONValue.numberText((Double(count - 1) / $0.seconds * 1000).rounded() / 1000) : nil }
+      let rate = last.flatMap {
+        $0 > .zero && count > 1
+          ? JSONValue.numberText((Double(count - 1) / $0.seconds * 1000).rounded() / 1000) : nil
+      }
       return "  open: \(count) sessions\(until)\(last.map { ", the last at \(Self.seconds($0)) s" } ?? "")"
         + "\(rate.map { ", \($0) per second in the mean" } ?? "")\n"
     }
@@ -117,16 +126,23 @@ private struct PlanOutput {
 
   mutating func writeJSON(_ loaded: LoadedScenario, _ shard: Shard?) {
     func json(_ text: String) -> String { JSONValue.string(text).text() }
-    put("{\"schema_version\":1,\"name\":\(json(loaded.name)),\"shard\":\(shard.map { json("\($0)") } ?? "null"),\"plans\":[")
+    put(
+      "{\"schema_version\":1,\"name\":\(json(loaded.name)),\"shard\":\(shard.map { json("\($0)") } ?? "null"),\"plans\":["
+    )
     for (index, entry) in plans(loaded).enumerated() {
       let plan = Plan.make(entry.scenario, shard: shard)
       if index > 0 { put(",") }
-      put("\n{\"variant\":\(json(entry.variant)),\"load\":\(entry.load.map(json) ?? "null"),\"seed\":\(entry.scenario.seed)")
-      put(",\"model\":\(json(entry.scenario.load.model.rawValue)),\"planned\":\(plan.planned.map(String.init) ?? "null")")
+      put(
+        "\n{\"variant\":\(json(entry.variant)),\"load\":\(entry.load.map(json) ?? "null"),\"seed\":\(entry.scenario.seed)"
+      )
+      put(
+        ",\"model\":\(json(entry.scenario.load.model.rawValue)),\"planned\":\(plan.planned.map(String.init) ?? "null")"
+      )
       if case .closed(let closed) = plan.kind { put(",\"concurrency\":\(closed.places)") }
       put(",\"starts\":[")
       for (number, start) in Self.starts(plan).enumerated() {
-        put("\(number > 0 ? "," : "")\n{\"session\":\(start.session),\"scheduled_start_ns\":\(start.at.value)")
+        put(
+          "\(number > 0 ? "," : "")\n{\"session\":\(start.session),\"scheduled_start_ns\":\(start.at.value)")
         if let tokens = start.maxTokens { put(",\"max_tokens\":\(tokens)") }
         if let tokens = start.inputTokens { put(",\"input_tokens\":\(tokens)") }
         put("}")
@@ -139,5 +155,7 @@ private struct PlanOutput {
 }
 
 extension String {
-  fileprivate func padded(left width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+  fileprivate func padded(left width: Int) -> String {
+    String(repeating: " ", count: max(0, width - count)) + self
+  }
 }

@@ -12,15 +12,23 @@ enum SchemaCommand {
 
   static let command = Command(
     name: "schema", summary: "Print a JSON Schema",
-    examples: [("ssebench schema scenario > scenario.schema.json", "lets an editor complete and check scenarios by their \"$schema\" key")],
+    examples: [
+      (
+        "ssebench schema scenario > scenario.schema.json",
+        "lets an editor complete and check scenarios by their \"$schema\" key"
+      )
+    ],
     operands: schemas.map(\.name).joined(separator: "|"), operandCount: 1...1,
-    discussion: "Draft 2020-12. It knows keys, types and ranges; `ssebench validate` knows the rules between keys as well.",
+    discussion:
+      "Draft 2020-12. It knows keys, types and ranges; `ssebench validate` knows the rules between keys as well.",
     run: { invocation in
       let name = invocation.operands[0]
       guard let schema = schemas.first(where: { $0.name == name }) else {
         let names = schemas.map(\.name)
         throw CommandFailure(
-          .usage, "schema: '\(name)' is not a schema; expected \(names.joined(separator: ", "))\(suggestion(name, from: names))")
+          .usage,
+          "schema: '\(name)' is not a schema; expected \(names.joined(separator: ", "))\(suggestion(name, from: names))"
+        )
       }
       Terminal.result(schema.make().text(pretty: true))
       return .success
