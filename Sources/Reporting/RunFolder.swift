@@ -44,22 +44,30 @@ package final class RunFolder {
     throw .exists(path: base)
   }
 
-  /// Creates the folder, with the folders above it.
-  package init(path: String) throws(ReportFileError) {
-    self.path = path
-    let parts = path.split(separator: "/", omittingEmptySubsequences: true)
-    var above = path.hasPrefix("/") ? "" : "."
-    for part in parts.dropLast() {
-      above += "/\(part)"
-      if mkdir(above, 0o755) != 0 {
+  /// A folder made new, with the folders above it; empty.
+  struct Shell {
+    let path: String
+
+    init(path: String) throws(ReportFileError) {
+      self.path = path
+      let parts = path.split(separator: "/", omittingEmptySubsequences: true)
+      var above = path.hasPrefix("/") ? "" : "."
+      for part in parts.dropLast() {
+        above += "/\(part)"
+        if mkdir(above, 0o755) != 0 {
+          let code = errno
+          if code != EEXIST { throw .cannotCreate(path: above, errno: code) }
+        }
+      }
+      if mkdir(path, 0o755) != 0 {
         let code = errno
-        if code != EEXIST { throw .cannotCreate(path: above, errno: code) }
+        throw code == EEXIST ? .exists(path: path) : .cannotCreate(path: path, errno: code)
       }
     }
-    if mkdir(path, 0o755) != 0 {
-      let code = errno
-      throw code == EEXIST ? .exists(path: path) : .cannotCreate(path: path, errno: code)
-    }
+  }
+
+  package init(path: String) throws(ReportFileError) {
+    self.path = try Shell(path: path).path
     sessions = try OutputFile(creating: "\(path)/sessions.csv")
     series = try OutputFile(creating: "\(path)/timeseries.csv")
     try sessions.append(SessionRecord.csvHeader)
@@ -70,6 +78,7 @@ package final class RunFolder {
   /// What is known before the first session: scenario, seed, machine and variants, so that a killed run can be told.
   package func begin(_ record: RunRecord) throws(ReportFileError) {
     self.record = record
+    slugs = Slug.unique(record.variants.map(\.name))
     try note { () throws(ReportFileError) in
       try OutputFile.replace(record.scenario.text(pretty: true), to: "\(path)/scenario.json")
       var header = record
@@ -208,16 +217,10 @@ package final class RunFolder {
     return file
   }
 
-  /// A variant's part of a file name, each its own.
+  /// A variant's part of a file name; one that `begin` did not name gets its own as it comes.
   private func slug(_ variantName: String) -> String {
     if let slug = slugs[variantName] { return slug }
-    let base = Slug.of(variantName)
-    var slug = base
-    var number = 2
-    while slugs.values.contains(slug) {
-      slug = "\(base)-\(number)"
-      number += 1
-    }
+    let slug = Slug.distinct(variantName, from: Set(slugs.values))
     slugs[variantName] = slug
     return slug
   }

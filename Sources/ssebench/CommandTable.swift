@@ -2,6 +2,11 @@
 
 enum CommandTable {
   static let commands: [Command] = [
+    CompareCommand.command,
+    GateCommand.command,
+    MergeCommand.command,
+    ReportCommand.command,
+    HistoryCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
   ]
