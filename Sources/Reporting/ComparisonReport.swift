@@ -29,7 +29,7 @@ package struct ComparisonReport {
   private var why: [String] {
     comparisons.flatMap { comparison -> [String] in
       if comparison.result == .notComparable { return comparison.notes }
-      return comparison.figures.filter { $0.result != .same && comparison.result != .same }.prefix(8).map {
+      return comparison.figures.filter { $0.decides && $0.result != .same }.prefix(8).map {
         "\(comparison.candidateName): \($0.key): \($0.sentence)"
       }
     }

@@ -109,8 +109,8 @@ package enum MergedFolder {
         guard let row = TimeSeriesRow(fields: fields, columns: columns),
           let variant = columns.text("variant", in: fields).map(CSV.original)
         else { continue }
-        // A row tells of the second before it, so the one that it mostly covers ends within half a second of it.
-        let second = Int64((Double(row.wallMilliseconds - origin) / 1e3).rounded())
+        // Rows fall to the nearest whole second of the wall clock, which stays where it is when merged again.
+        let second = Int64((Double(row.wallMilliseconds) / 1e3).rounded())
         let place = Place(variant: variant, repetition: row.repetition, second: second)
         sums[place] = sums[place].map { sum(row, $0) } ?? row
       }
@@ -121,8 +121,8 @@ package enum MergedFolder {
     let order = sums.sorted { ($0.key.second, $0.key.variant, $0.key.repetition) < ($1.key.second, $1.key.variant, $1.key.repetition) }
     for (place, sum) in order {
       var row = sum
-      row.time = Double(place.second)
-      row.wallMilliseconds = origin + place.second * 1_000
+      row.wallMilliseconds = place.second * 1_000
+      row.time = Double(row.wallMilliseconds - origin) / 1e3
       peaks[place.variant] = max(peaks[place.variant] ?? 0, row.live)
       try file.append(row.csvLine(variantName: place.variant))
     }
@@ -155,10 +155,9 @@ package enum MergedFolder {
     var sums: [Int64: [Int: Int64]] = [:]
     for shard in shards {
       guard let reader = try? LineReader("\(shard.folder)/\(name)") else { continue }
-      let behind = Double(shard.startedAt - record.startedAtMilliseconds) / 1e3
       while let line = try reader.line() {
         guard let interval = try? HistogramLog.interval(line) else { continue }
-        let second = Int64((interval.start + behind).rounded())
+        let second = Int64((Double(shard.startedAt) / 1e3 + interval.start).rounded())
         for index in interval.histogram.usedIndices {
           let count = interval.histogram.count(at: index)
           if count > 0 { sums[second, default: [:]][index, default: 0] += count }
@@ -174,7 +173,9 @@ package enum MergedFolder {
     for (second, counts) in sums.sorted(by: { $0.key < $1.key }) {
       let histogram = Histogram(counts: counts.map { (index: $0.key, count: $0.value) })
       try file.append(
-        HistogramLog.line(histogram, fromMilliseconds: second * 1_000, toMilliseconds: (second + 1) * 1_000))
+        HistogramLog.line(
+          histogram, fromMilliseconds: second * 1_000 - record.startedAtMilliseconds,
+          toMilliseconds: (second + 1) * 1_000 - record.startedAtMilliseconds))
     }
     try file.finish()
   }

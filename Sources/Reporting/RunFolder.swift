@@ -16,6 +16,8 @@ package final class RunFolder {
   private var slugs: [String: String] = [:]
   private var record = RunRecord()
   private var lastFlush = Instant.now()
+  /// The seconds of each variant's first repeat, merged by twos when they are too many.
+  private var seconds: [String: Thinner<TimeSeriesRow>] = [:]
   private var memorySamples: [String: [MemorySample]] = [:]
   /// Kept per variant for the slope; beyond it every second sample goes. `memory.csv` holds all.
   private static let mostSamples = 50_000
@@ -92,6 +94,9 @@ package final class RunFolder {
   }
 
   package func append(_ row: TimeSeriesRow, variantName: String) throws(ReportFileError) {
+    if row.repetition == 0 {
+      seconds[variantName, default: Thinner(limit: ChartData.mostPoints)].add(row, merge: ChartData.merge)
+    }
     try note { () throws(ReportFileError) in try series.append(row.csvLine(variantName: variantName)) }
   }
 
@@ -156,6 +161,10 @@ package final class RunFolder {
     }
     var record = record
     addMemory(to: record)
+    for variant in record.variants {
+      guard let steady = SteadyState(seconds[variant.name]?.rows ?? []) else { continue }
+      variant.steadyState = (steady.from, steady.to, steady.meanLive, steady.eventsPerSecond)
+    }
     if let failure {
       record.ioError = true
       record.partialBecause = record.partialBecause ?? "\(failure)"

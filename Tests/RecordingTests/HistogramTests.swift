@@ -116,7 +116,8 @@ import Recording
       }
       let damaged = String(decoding: letters, as: UTF8.self)
       if damaged == text { continue }
-      #expect(throws: HistogramCodingError.self) { try Histogram(base64: damaged[...]) }
+      // Bits of the last letter that stand for nothing may change; the checksum sees all others.
+      if let read = try? Histogram(base64: damaged[...]) { #expect(read.base64 == text) }
     }
   }
 }

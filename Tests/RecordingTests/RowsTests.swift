@@ -1,6 +1,7 @@
 // Rows are CSV that spreadsheets open without harm, and read back as what they were.
 
 import Testing
+import Primitives
 import Recording
 
 @Suite struct RowsTests {

@@ -85,7 +85,7 @@ import TestSupport
     #expect(!page.contains("<script>alert"))
     #expect(!page.contains("\u{202E}"))
     let markdown = scratch.text("run/report.md")
-    #expect(!markdown.contains("<script>") && !markdown.contains("](javascript"))
+    #expect(!markdown.contains("<script>") && !markdown.contains("[l]("))
     #expect(!scratch.text("run/junit.xml").contains("<script>"))
     for line in scratch.text("run/sessions.csv").split(separator: "\n") { #expect(!line.hasPrefix("=")) }
     for line in GateReport(summary).annotations.split(separator: "\n") { #expect(line.hasPrefix("::error title=") || line.hasPrefix("::warning title=")) }
