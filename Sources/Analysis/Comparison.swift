@@ -25,6 +25,8 @@ package struct ComparedFigure: Sendable {
   package var adjustedP: Double = 1
   package var rankP: Double?
   package var result: ComparisonResult = .same
+  /// Whether the comparison's result rests on it.
+  package var decides = false
 
   /// "slower by 7 % ± 2 %", or "no difference shown".
   package var sentence: String {
@@ -125,17 +127,28 @@ package struct Comparison: Sendable {
     (["recovery", "lost"], "", false), (["recovery", "duplicated"], "", false),
   ]
 
-  /// Figures on which a verdict rests; the others are shown, corrected for their number, and decide nothing.
+  /// Figures on which a verdict rests: few, since each costs the others power. The rest is shown, corrected among
+  /// itself, and decides nothing.
   private static let deciding = [
-    "ttft_ms.p50", "ttft_ms.p99", "itl_ms.p50", "itl_ms.p99", "tpot_ms.p50", "e2e_ms.p50", "e2e_ms.p99",
-    "first_event_ms.p50", "first_event_ms.p99", "event_gap_ms.p50", "event_gap_ms.p99", "errors_ratio", "tokens.per_s",
+    "ttft_ms.p50", "ttft_ms.p99", "itl_ms.p50", "itl_ms.p99", "e2e_ms.p50", "errors_ratio",
     "parser.cpu_ns_per_event", "instrument.cpu_s_per_million_events", "memory.per_session_bytes",
-    "memory.slope_bytes_per_token", "memory.allocations_per_event", "recovery.lost", "recovery.duplicated", "goodput.ratio",
+    "memory.slope_bytes_per_token", "recovery.lost", "recovery.duplicated",
+  ]
+  /// In their place where a stream has no tokens.
+  private static let decidingWithoutTokens = [
+    "first_event_ms.p50": "ttft_ms.p50", "first_event_ms.p99": "ttft_ms.p99", "event_gap_ms.p50": "itl_ms.p50",
+    "event_gap_ms.p99": "itl_ms.p99",
   ]
 
+  private static func decides(_ key: String, among keys: Set<String>) -> Bool {
+    deciding.contains(key) || decidingWithoutTokens[key].map { !keys.contains($0) } == true
+  }
+
   private mutating func judge() {
+    let keys = Set(figures.map(\.key))
+    for index in figures.indices { figures[index].decides = Self.decides(figures[index].key, among: keys) }
     for isDeciding in [true, false] {
-      let group = figures.indices.filter { Self.deciding.contains(figures[$0].key) == isDeciding }
+      let group = figures.indices.filter { figures[$0].decides == isDeciding }
       for (index, p) in zip(group, Holm.adjusted(group.map { figures[$0].contrast.p })) { figures[index].adjustedP = p }
     }
     for index in figures.indices {
@@ -145,7 +158,7 @@ package struct Comparison: Sendable {
         figures[index].result = (contrast.difference > 0) == figures[index].higherIsBetter ? .better : .worse
       }
     }
-    result = .worst(figures.filter { Self.deciding.contains($0.key) }.map(\.result))
+    result = .worst(figures.filter(\.decides).map(\.result))
   }
 
   package var json: JSONValue {
@@ -164,7 +177,7 @@ package struct Comparison: Sendable {
             "difference_ci95": pair(contrast.differenceInterval), "ratio": Figure.real(contrast.ratio),
             "ratio_ci95": pair(contrast.ratioInterval), "p": Figure.real(contrast.p),
             "p_adjusted": Figure.real(figure.adjustedP), "rank_p": Figure.real(figure.rankP),
-            "noise_floor_ratio": Figure.real(contrast.noiseFloor), "deciding": .bool(Self.deciding.contains(figure.key)),
+            "noise_floor_ratio": Figure.real(contrast.noiseFloor), "decides": .bool(figure.decides),
             "result": .string(figure.result.rawValue), "sentence": .string(figure.sentence),
           ])
         }),

@@ -80,7 +80,7 @@ package struct Contrast: Sendable {
     noiseFloor = between.spread.flatMap { spread in a != 0 ? 2.8 * spread / abs(a) : nil }
   }
 
-  /// Variance between repeats beyond what resampling within them explains, pooled over both sides. Below the 60 % point
+  /// Variance between repeats beyond what resampling within them explains, pooled over both sides. Below the 80 % point
   /// of chance it counts as none, so that calm runs are not made vague.
   private static func between(_ repeatsA: [Double], _ withinA: Double, _ repeatsB: [Double], _ withinB: Double)
     -> (variance: Double, df: Double, spread: Double?)
@@ -97,9 +97,9 @@ package struct Contrast: Sendable {
     guard df > 0 else { return (0, 1, nil) }
     let observed = squares / df
     let chance = expected / df
-    // Wilson and Hilferty's cube for the chi-square quantile at 0.6 (z = 0.2533).
+    // Wilson and Hilferty's cube for the chi-square quantile at 0.8 (z = 0.8416).
     let share = 2 / (9 * df)
-    let limit = Maths.pow(1 - share + 0.253_3 * share.squareRoot(), 3)
+    let limit = Maths.pow(1 - share + 0.841_6 * share.squareRoot(), 3)
     return (observed > chance * limit ? observed - chance : 0, df, observed.squareRoot())
   }
 

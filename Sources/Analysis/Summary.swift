@@ -76,6 +76,22 @@ package struct Summary: Sendable {
     ])
   }
 
+  /// The same figures under other gates: verdict, reasons and exit code follow. A run that is partial or not to be
+  /// trusted stays so whatever its gates say.
+  package func judged(by gates: [GateResult]) -> Summary {
+    guard case .object(var object) = tree else { return self }
+    object["gates"] = .array(gates.map(\.json))
+    let completed = variants.reduce(0) { $0 + ($1["sessions"]?["completed"]?.asInt ?? 0) }
+    if verdict == .passed || verdict == .failed, completed > 0 {
+      let started = variants.reduce(0) { $0 + ($1["sessions"]?["started"]?.asInt ?? 0) }
+      let judgement = Judgement(completed: Int64(completed), started: Int64(started), gates: gates)
+      object["verdict"] = .string(judgement.verdict.rawValue)
+      object["verdict_reasons"] = .array(judgement.reasons.map { .string($0) })
+      object["exit_code"] = .integer(Int64(judgement.exitStatus))
+    }
+    return Summary(tree: .object(object))
+  }
+
   private static func json(_ warning: RunWarning) -> JSONValue {
     .object([
       "code": .string(warning.code), "message": .string(warning.message), "hint": .string(warning.hint),

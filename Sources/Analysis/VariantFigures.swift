@@ -71,6 +71,12 @@ package enum VariantFigures {
       "requested_concurrency": Figure.whole(variant.requestedConcurrency),
       "steady_live_ratio": Figure.real(variant.steadyLiveRatio), "started_late": .integer(counters.startedLate),
     ])
+    object["steady_state"] = variant.steadyState.map { steady in
+      .object([
+        "from_s": Figure.real(steady.from), "to_s": Figure.real(steady.to), "mean_live": Figure.real(steady.meanLive),
+        "events_per_s": Figure.real(steady.eventsPerSecond),
+      ])
+    } ?? .null
     for metric in Metric.allCases where metric.section == .top { object[metric.key] = latency(metric, of: variant) }
     var scheduled = JSONObject()
     for metric in Metric.allCases where metric.section == .fromScheduled {

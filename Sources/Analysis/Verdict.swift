@@ -33,7 +33,6 @@ package struct Judgement: Sendable, Equatable {
     let failed = record.variants.reduce(0) { $0 + $1.total.counters.failed }
     let started = record.variants.reduce(0) { $0 + $1.total.counters.started }
     let doubts = warnings.filter { Self.invalidating.contains($0.code) }
-    let lost = gates.filter { $0.held == false }
     let notConnected = record.variants.reduce(Int64(0)) { sum, variant in
       sum + SessionErrorKind.allCases.reduce(0) {
         $0 + ($1.isConnectFailure ? variant.total.errors[Int($1.rawValue)] : 0)
@@ -41,40 +40,44 @@ package struct Judgement: Sendable, Equatable {
     }
 
     if let because = record.partialBecause {
-      verdict = .partial
-      exitStatus = record.ioError ? 74 : 130
-      reasons = [because, "\(completed) of \(started) started sessions completed before that."]
+      self.init(
+        .partial, record.ioError ? 74 : 130, [because, "\(completed) of \(started) started sessions completed before that."])
     } else if record.ioError {
-      verdict = .partial
-      exitStatus = 74
-      reasons = ["An output could not be written, so files of this run are incomplete."]
+      self.init(.partial, 74, ["An output could not be written, so files of this run are incomplete."])
     } else if !doubts.isEmpty {
-      verdict = .invalid
-      exitStatus = 3
-      reasons = doubts.map(\.message)
+      self.init(.invalid, 3, doubts.map(\.message))
     } else if completed == 0 && failed > 0 && notConnected >= failed {
-      verdict = .failed
-      exitStatus = 69
-      reasons = ["No session could connect."]
+      self.init(.failed, 69, ["No session could connect."])
     } else if completed == 0 {
-      verdict = .failed
-      exitStatus = 1
-      reasons = ["No session completed."]
-    } else if !lost.isEmpty {
+      self.init(.failed, 1, ["No session completed."])
+    } else {
+      self.init(completed: completed, started: started, gates: gates)
+    }
+  }
+
+  private init(_ verdict: Verdict, _ exitStatus: Int32, _ reasons: [String]) {
+    self.verdict = verdict
+    self.exitStatus = exitStatus
+    self.reasons = reasons
+  }
+
+  /// The verdict of a run that can be trusted and of which at least one session completed.
+  init(completed: Int64, started: Int64, gates: [GateResult]) {
+    let lost = gates.filter { $0.held == false }
+    if !lost.isEmpty {
       verdict = .failed
       exitStatus = 1
       reasons = lost.map(\.sentence)
-    } else {
-      verdict = .passed
-      exitStatus = 0
-      let judged = gates.filter { $0.held == true }.count
-      let whole = "\(completed) of \(started) started sessions completed"
-      let waiting = gates.filter { $0.held == nil }.count
-      reasons = [judged == 0 ? whole + "." : "\(whole), and \(judged == 1 ? "the gate" : "each of \(judged) gates") held."]
-      if waiting > 0 {
-        reasons.append(
-          "\(waiting) \(waiting == 1 ? "gate waits" : "gates wait") for a baseline: `ssebench gate RUN --baseline RUN`.")
-      }
+      return
+    }
+    verdict = .passed
+    exitStatus = 0
+    let judged = gates.filter { $0.held == true }.count
+    let whole = "\(completed) of \(started) started sessions completed"
+    reasons = [judged == 0 ? whole + "." : "\(whole), and \(judged == 1 ? "the gate" : "each of \(judged) gates") held."]
+    let waiting = gates.filter { $0.held == nil }.count
+    if waiting > 0 {
+      reasons.append("\(waiting) \(waiting == 1 ? "gate waits" : "gates wait") for a baseline: `ssebench gate RUN --baseline RUN`.")
     }
   }
 }

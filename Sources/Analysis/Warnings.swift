@@ -204,8 +204,5 @@ package enum Warnings {
 
   private static func milliseconds(_ nanoseconds: Double) -> String { decimal(nanoseconds / 1e6) }
 
-  /// To three decimals, or to as many as show something.
-  private static func decimal(_ value: Double) -> String {
-    JSONValue.numberText(abs(value) < 0.01 ? (value * 1e6).rounded() / 1e6 : (value * 1e3).rounded() / 1e3)
-  }
+  private static func decimal(_ value: Double) -> String { Number.text(value) }
 }

@@ -63,11 +63,20 @@ extension Histogram {
     }
     let packed = Array(whole[8...])
     guard Int(Self.number(whole, at: 4, bytes: 4)) == packed.count else { throw .damaged }
-    var plain = [UInt8](repeating: 0, count: Self.headerSize + Self.largestPayload)
-    var length = UInt(plain.count)
-    guard uncompress(&plain, &length, packed, UInt(packed.count)) == Z_OK, length >= UInt(Self.headerSize) else {
-      throw .damaged
+    // Most histograms are small; the buffer grows up to what the layout can take and no further.
+    var capacity = max(4_096, packed.count * 8)
+    var plain: [UInt8] = []
+    var length: UInt = 0
+    var result = Z_BUF_ERROR
+    while result == Z_BUF_ERROR {
+      capacity = min(capacity, Self.headerSize + Self.largestPayload)
+      plain = [UInt8](repeating: 0, count: capacity)
+      length = UInt(capacity)
+      result = uncompress(&plain, &length, packed, UInt(packed.count))
+      if capacity == Self.headerSize + Self.largestPayload { break }
+      capacity *= 4
     }
+    guard result == Z_OK, length >= UInt(Self.headerSize) else { throw .damaged }
     guard Self.number(plain, at: 0, bytes: 4) == UInt64(Self.plainCookie) else { throw .notCompressedV2 }
     guard
       Self.number(plain, at: 8, bytes: 4) == 0, Self.number(plain, at: 12, bytes: 4) == 3,

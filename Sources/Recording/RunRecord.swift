@@ -131,6 +131,9 @@ package final class VariantRecord: @unchecked Sendable {
   package var requestedConcurrency: Int?
   /// Live sessions over the steady state ÷ requested concurrency; 1 where all places were always taken.
   package var steadyLiveRatio: Double?
+  /// The steady stretch: from and to in seconds after the run's start, mean of live sessions, events per second; set by
+  /// the run folder from the seconds that it wrote.
+  package var steadyState: (from: Double, to: Double, meanLive: Double, eventsPerSecond: Double)?
   /// Models that answered, with counts; at most 64, the rest under "other".
   package var models: [String: Int] = [:]
   package var modelAsked: String?

@@ -48,7 +48,7 @@ package struct ChartData: Sendable {
   }
 
   /// Two neighbouring seconds as one row of twice the length: sums of what happened, the later of what stood.
-  private static func merge(_ a: TimeSeriesRow, _ b: TimeSeriesRow) -> TimeSeriesRow {
+  static func merge(_ a: TimeSeriesRow, _ b: TimeSeriesRow) -> TimeSeriesRow {
     guard a.repetition == b.repetition else { return b }
     var row = b
     row.started += a.started

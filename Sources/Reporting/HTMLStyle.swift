@@ -43,14 +43,14 @@ enum HTMLStyle {
     pre{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px 14px;overflow:auto;max-height:420px}
     .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:10px}
     table{border-collapse:collapse;width:100%;font-size:.88rem}
-    th,td{padding:6px 12px;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
+    th,td{padding:6px 10px;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
     tr:last-child td{border-bottom:0}
     th{color:var(--soft);font-weight:600;white-space:nowrap}
     td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-    td.def{color:var(--soft);min-width:260px}
+    td.def{color:var(--soft);min-width:210px;font-size:.84rem}
     td code{white-space:nowrap}
     .yes{color:var(--good)}.no{color:var(--bad);font-weight:600}
-    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:14px}
+    .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,350px),1fr));gap:14px}
     figure{background:var(--card);border:1px solid var(--line);border-radius:12px;margin:0;padding:14px 14px 8px;min-width:0}
     figure.wide{grid-column:1/-1}
     figcaption{font-weight:600;font-size:.95rem}

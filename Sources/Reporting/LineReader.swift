@@ -62,6 +62,23 @@ package final class LineReader {
     }
   }
 
+  /// Hands on the rest of the file in pieces as they are, up to its last line end; what comes after that was cut short.
+  func copyWholeLines(_ take: (ArraySlice<UInt8>) throws(ReportFileError) -> Void) throws(ReportFileError) {
+    var tail = Array(buffer[at...])
+    buffer = []
+    at = 0
+    while true {
+      if let end = tail.lastIndex(of: 0x0A) {
+        try take(tail[...end])
+        tail.removeFirst(end + 1)
+      }
+      guard let piece = isOver ? nil : try chunk() else { break }
+      tail.append(contentsOf: piece)
+    }
+    isOver = true
+    endsCutShort = !tail.isEmpty
+  }
+
   /// The next CSV record: lines are joined while a quote is open.
   package func record() throws(ReportFileError) -> [String]? {
     guard var text = try line() else { return nil }

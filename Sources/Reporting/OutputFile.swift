@@ -21,11 +21,24 @@ package final class OutputFile {
     }
   }
 
+  /// Opens a file or device that is there, for appending.
+  package init(appending path: String) throws(ReportFileError) {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+    if descriptor < 0 { throw .cannotCreate(path: path, errno: errno) }
+  }
+
   deinit { if descriptor >= 0 { close(descriptor) } }
 
   package func append(_ text: String) throws(ReportFileError) {
     if hasFailed { return }
     buffer.append(contentsOf: text.utf8)
+    if buffer.count >= Self.bufferSize { try flush() }
+  }
+
+  func append(bytes: ArraySlice<UInt8>) throws(ReportFileError) {
+    if hasFailed { return }
+    buffer.append(contentsOf: bytes)
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
@@ -74,6 +87,16 @@ package final class OutputFile {
       unlink(temporary)
       throw .cannotWrite(path: path, errno: code)
     }
+  }
+
+  /// Adds to the end of a file, which is made where it is not there.
+  package static func append(_ text: String, to path: String) throws(ReportFileError) {
+    let made = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+    if made < 0 { throw .cannotCreate(path: path, errno: errno) }
+    close(made)
+    let file = try OutputFile(appending: path)
+    try file.append(text)
+    try file.finish()
   }
 
   /// A whole file of at most `limit` bytes.

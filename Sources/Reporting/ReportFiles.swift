@@ -7,13 +7,13 @@ internal import Primitives
 
 package enum ReportFiles {
   /// `summary.json`, `summary.csv`, `report.md`, `report.html`, and `junit.xml` where there are gates. What can be
-  /// written is written; the first error is thrown at the end.
-  package static func write(_ summary: Summary, in folder: String) throws(ReportFileError) {
+  /// written is written (`summary.json` only if asked for: one of another version is kept); the first error is thrown at the end.
+  package static func write(_ summary: Summary, in folder: String, withSummary: Bool = true) throws(ReportFileError) {
     var first: ReportFileError?
     func put(_ name: String, _ text: String) {
       do throws(ReportFileError) { try OutputFile.replace(text, to: "\(folder)/\(name)") } catch { first = first ?? error }
     }
-    put("summary.json", summary.tree.text(pretty: true))
+    if withSummary { put("summary.json", summary.tree.text(pretty: true)) }
     put("summary.csv", SummaryTable.csv(summary))
     let charts = ChartData.read(folder: folder, variants: summary.variants.compactMap { $0["name"]?.asString })
     put("report.md", MarkdownReport.text(summary, charts: charts))

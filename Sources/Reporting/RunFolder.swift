@@ -16,6 +16,8 @@ package final class RunFolder {
   private var slugs: [String: String] = [:]
   private var record = RunRecord()
   private var lastFlush = Instant.now()
+  /// The seconds of each variant's first repeat, merged by twos when they are too many.
+  private var seconds: [String: Thinner<TimeSeriesRow>] = [:]
   private var memorySamples: [String: [MemorySample]] = [:]
   /// Kept per variant for the slope; beyond it every second sample goes. `memory.csv` holds all.
   private static let mostSamples = 50_000
@@ -44,22 +46,30 @@ package final class RunFolder {
     throw .exists(path: base)
   }
 
-  /// Creates the folder, with the folders above it.
-  package init(path: String) throws(ReportFileError) {
-    self.path = path
-    let parts = path.split(separator: "/", omittingEmptySubsequences: true)
-    var above = path.hasPrefix("/") ? "" : "."
-    for part in parts.dropLast() {
-      above += "/\(part)"
-      if mkdir(above, 0o755) != 0 {
+  /// A folder made new, with the folders above it; empty.
+  struct Shell {
+    let path: String
+
+    init(path: String) throws(ReportFileError) {
+      self.path = path
+      let parts = path.split(separator: "/", omittingEmptySubsequences: true)
+      var above = path.hasPrefix("/") ? "" : "."
+      for part in parts.dropLast() {
+        above += "/\(part)"
+        if mkdir(above, 0o755) != 0 {
+          let code = errno
+          if code != EEXIST { throw .cannotCreate(path: above, errno: code) }
+        }
+      }
+      if mkdir(path, 0o755) != 0 {
         let code = errno
-        if code != EEXIST { throw .cannotCreate(path: above, errno: code) }
+        throw code == EEXIST ? .exists(path: path) : .cannotCreate(path: path, errno: code)
       }
     }
-    if mkdir(path, 0o755) != 0 {
-      let code = errno
-      throw code == EEXIST ? .exists(path: path) : .cannotCreate(path: path, errno: code)
-    }
+  }
+
+  package init(path: String) throws(ReportFileError) {
+    self.path = try Shell(path: path).path
     sessions = try OutputFile(creating: "\(path)/sessions.csv")
     series = try OutputFile(creating: "\(path)/timeseries.csv")
     try sessions.append(SessionRecord.csvHeader)
@@ -70,6 +80,7 @@ package final class RunFolder {
   /// What is known before the first session: scenario, seed, machine and variants, so that a killed run can be told.
   package func begin(_ record: RunRecord) throws(ReportFileError) {
     self.record = record
+    slugs = Slug.unique(record.variants.map(\.name))
     try note { () throws(ReportFileError) in
       try OutputFile.replace(record.scenario.text(pretty: true), to: "\(path)/scenario.json")
       var header = record
@@ -83,6 +94,9 @@ package final class RunFolder {
   }
 
   package func append(_ row: TimeSeriesRow, variantName: String) throws(ReportFileError) {
+    if row.repetition == 0 {
+      seconds[variantName, default: Thinner(limit: ChartData.mostPoints)].add(row, merge: ChartData.merge)
+    }
     try note { () throws(ReportFileError) in try series.append(row.csvLine(variantName: variantName)) }
   }
 
@@ -152,6 +166,10 @@ package final class RunFolder {
     }
     var record = record
     addMemory(to: record)
+    for variant in record.variants {
+      guard let steady = SteadyState(seconds[variant.name]?.rows ?? []) else { continue }
+      variant.steadyState = (steady.from, steady.to, steady.meanLive, steady.eventsPerSecond)
+    }
     if let failure {
       record.ioError = true
       record.partialBecause = record.partialBecause ?? "\(failure)"
@@ -213,16 +231,10 @@ package final class RunFolder {
     return file
   }
 
-  /// A variant's part of a file name, each its own.
+  /// A variant's part of a file name; one that `begin` did not name gets its own as it comes.
   private func slug(_ variantName: String) -> String {
     if let slug = slugs[variantName] { return slug }
-    let base = Slug.of(variantName)
-    var slug = base
-    var number = 2
-    while slugs.values.contains(slug) {
-      slug = "\(base)-\(number)"
-      number += 1
-    }
+    let slug = Slug.distinct(variantName, from: Set(slugs.values))
     slugs[variantName] = slug
     return slug
   }

@@ -17,6 +17,25 @@ package enum Slug {
     while slug.hasSuffix("-") { slug.removeLast() }
     return slug.isEmpty ? "run" : slug
   }
+
+  /// A slug that is none of `taken`, with a number behind it where it must be.
+  static func distinct(_ text: String, from taken: Set<String>) -> String {
+    let base = of(text)
+    var slug = base
+    var number = 2
+    while taken.contains(slug) {
+      slug = "\(base)-\(number)"
+      number += 1
+    }
+    return slug
+  }
+
+  /// By name, each slug its own; the order of the names decides who gets the number.
+  package static func unique(_ names: [String]) -> [String: String] {
+    var slugs: [String: String] = [:]
+    for name in names where slugs[name] == nil { slugs[name] = distinct(name, from: Set(slugs.values)) }
+    return slugs
+  }
 }
 
 package enum LogName {

@@ -19,10 +19,12 @@ struct Flag: Sendable {
   var choices: [String] = []
   /// Whether the value is a file or folder, for completions.
   var isPath = false
+  /// Whether it takes every word up to the next flag: `--baseline RUN…`.
+  var takesMany = false
 
   init(
     _ name: String, short: String? = nil, _ value: String? = nil, _ help: String, repeats: Bool = false,
-    choices: [String] = [], isPath: Bool = false
+    choices: [String] = [], isPath: Bool = false, takesMany: Bool = false
   ) {
     self.name = name
     self.short = short
@@ -31,6 +33,7 @@ struct Flag: Sendable {
     self.repeats = repeats
     self.choices = choices
     self.isPath = isPath
+    self.takesMany = takesMany
   }
 }
 
@@ -115,6 +118,10 @@ struct Invocation: Sendable {
               + suggestion(value, from: flag.choices))
         }
         invocation.given[flag.name, default: []].append(value)
+        while flag.takesMany, attached == nil, index < words.count, !words[index].hasPrefix("-") {
+          invocation.given[flag.name, default: []].append(words[index])
+          index += 1
+        }
       }
     }
     if invocation.has("--help") { return invocation }

@@ -6,6 +6,8 @@ import Foundation
 struct SSEBench {
   static func main() {
     signal(SIGPIPE, SIG_IGN)
+    // A file size limit then shows as EFBIG where the file is written.
+    signal(SIGXFSZ, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }
 

@@ -2,6 +2,9 @@
 
 import Foundation
 import Testing
+import Analysis
+import Primitives
+import Recording
 import Reporting
 import TestSupport
 
@@ -31,6 +34,25 @@ import TestSupport
       $0.tokens = 2_000
       $0.gap = 5
     }.write(to: "\(folder)/memory")
+    for (index, ttft) in [200.0, 200, 210].enumerated() {
+      let run = SyntheticRun.make(seed: UInt64(index) + 10) {
+        $0.name = "pair"
+        $0.ttft = ttft
+        $0.repeats = 3
+        $0.sessions = 400
+        $0.gates = ["ttft_ms.p50 <= baseline * 1.02", "errors_ratio == 0"]
+      }
+      try run.write(to: "\(folder)/pair-\(index)")
+    }
+    for index in 0..<4 {
+      var run = SyntheticRun.make(seed: UInt64(index) + 1) { $0.name = "sharded"; $0.sessions = 300 }
+      run.record.seed = 42
+      run.record.scenario = .object(["name": .string("sharded"), "gates": .array([.string("ttft_ms.p99 < 400")])])
+      run.record.shard = RunShard(index: index, count: 4)
+      try run.write(to: "\(folder)/shard-\(index)")
+    }
+    try OutputFile.replace(SummarySchema.document.text(pretty: true), to: "\(folder)/quickstart/schema.json")
+    try OutputFile.replace(SummarySchema.document.text(pretty: true), to: "\(folder)/memory/schema.json")
     try SyntheticRun.make {
       $0.name = "recovery <script>alert(1)</script>"
       $0.withRecovery = true
