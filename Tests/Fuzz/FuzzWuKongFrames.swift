@@ -4,7 +4,8 @@
 import WuKongIM
 
 /// What a session made of some bytes: messages, and the close code of its error.
-private func read(_ bytes: ArraySlice<UInt8>, role: WebSocketRole, size: Int) -> ([WebSocketMessage], UInt16?) {
+private func read(_ bytes: ArraySlice<UInt8>, role: WebSocketRole, size: Int) -> ([WebSocketMessage], UInt16?)
+{
   let session = WebSocketSession(role: role)
   var messages: [WebSocketMessage] = []
   var rest = bytes

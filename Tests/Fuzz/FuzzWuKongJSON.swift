@@ -9,7 +9,8 @@ private func timeline(_ bytes: [UInt8], _ rules: TimelineRules) {
   for line in bytes.split(separator: 0x0A, maxSplits: 64) { try? replay.feed(Array(line)) }
   let rows = replay.timeline.rows
   precondition(rows.count <= 40 && rows.allSatisfy { $0.string.utf16.count <= 16_384 }, "a bound is passed")
-  precondition(rows.allSatisfy { String(validating: $0.text, as: UTF8.self) != nil }, "a text that is not UTF-8")
+  precondition(
+    rows.allSatisfy { String(validating: $0.text, as: UTF8.self) != nil }, "a text that is not UTF-8")
 }
 
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -24,7 +25,10 @@ public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   }
   for rules in TimelineRules.allCases { timeline(bytes, rules) }
   let server = WuKongServer()
-  for path in ["/user/token", "/channel", "/message/send", "/message/event", "/channel/messagesync", "/channel/messagesyncbatch"] {
+  for path in [
+    "/user/token", "/channel", "/message/send", "/message/event", "/channel/messagesync",
+    "/channel/messagesyncbatch",
+  ] {
     _ = server.handle(method: "POST", target: path, body: bytes, wallMilliseconds: 0)
   }
   return 0
