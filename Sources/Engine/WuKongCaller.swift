@@ -51,7 +51,10 @@ final class WuKongCaller {
   private let maximumLines: Int
   private let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 65_536)
 
-  init(queue: EventQueue, destination: SocketDestination, hostHeader: String, headers: [(String, String)], lines: Int) {
+  init(
+    queue: EventQueue, destination: SocketDestination, hostHeader: String, headers: [(String, String)],
+    lines: Int
+  ) {
     self.queue = queue
     self.destination = destination
     self.hostHeader = hostHeader

@@ -50,7 +50,10 @@ final class WuKongReader {
   var wrongTexts = 0
   var isComplete = false
 
-  init(number: Int, uid: String, token: String, channel: Int, key: ChannelKey, rules: TimelineRules, settings: WuKongClientSettings) {
+  init(
+    number: Int, uid: String, token: String, channel: Int, key: ChannelKey, rules: TimelineRules,
+    settings: WuKongClientSettings
+  ) {
     self.number = number
     self.uid = uid
     self.channel = channel

@@ -6,7 +6,8 @@ internal import Primitives
 enum WuKongText {
   /// Scalars of one UTF-16 unit.
   private static let narrow: [UnicodeScalar] = [
-    "a", "e", "n", "t", " ", ",", "\n", "\"", "\\", "é", "ü", "ß", "ж", "א", "你", "好", "流", "式", "語", "한", "ก",
+    "a", "e", "n", "t", " ", ",", "\n", "\"", "\\", "é", "ü", "ß", "ж", "א", "你", "好", "流", "式", "語", "한",
+    "ก",
     "\u{301}", "\u{308}", "\u{200D}", "\u{FE0F}", "\u{2028}",
   ]
   /// Scalars of two.

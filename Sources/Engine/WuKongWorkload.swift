@@ -111,12 +111,15 @@ package final class WuKongWorkload {
       throw EngineError("\(error.call): errno \(error.errno)")
     }
     let destination: SocketDestination
-    do throws(SocketError) { destination = try SocketDestination(host: settings.host, port: settings.port) } catch {
+    do throws(SocketError) {
+      destination = try SocketDestination(host: settings.host, port: settings.port)
+    } catch {
       throw EngineError("\(settings.host): \(error.message)")
     }
     let host = "\(settings.host.contains(":") ? "[\(settings.host)]" : settings.host):\(settings.port)"
     caller = WuKongCaller(
-      queue: queue, destination: destination, hostHeader: host, headers: settings.headers, lines: settings.httpConnections)
+      queue: queue, destination: destination, hostHeader: host, headers: settings.headers,
+      lines: settings.httpConnections)
     webSocketDestination = destination
     webSocketHost = host
     random = SeededRandom(seed: settings.seed, purpose: "wukongim workload")
@@ -137,24 +140,38 @@ package final class WuKongWorkload {
 
   // MARK: Plan
 
+  private var isPersonal: Bool { settings.load.channelType == ChannelKey.person }
+
+  /// Rooms with many readers, or one conversation for each reader.
+  private var channelCount: Int { isPersonal ? settings.load.readers : settings.load.channels }
+
+  private func author(ofChannel index: Int) -> String { "author-\(index % max(1, settings.load.producers))" }
+
+  /// A channel as its readers see it; of a conversation that is the author's uid.
   private func channelKey(_ index: Int) -> ChannelKey {
-    ChannelKey(id: ByteText("room-\(index)"), type: settings.load.channelType)
+    ChannelKey(
+      id: ByteText(isPersonal ? author(ofChannel: index) : "room-\(index)"), type: settings.load.channelType)
+  }
+
+  /// The same as its author sees it.
+  private func authorsKey(_ index: Int) -> ChannelKey {
+    isPersonal ? ChannelKey(id: ByteText("reader-\(index)"), type: ChannelKey.person) : channelKey(index)
   }
 
   /// Texts, channels and points of death, all from the seed.
   private func plan() {
     let load = settings.load
     let limits = TimelineLimits()
-    truth.replies = Array(repeating: [], count: load.channels)
+    truth.replies = Array(repeating: [], count: channelCount)
     for reply in 0..<load.replies {
       var random = SeededRandom(seed: settings.seed, purpose: "wukongim text", index: UInt64(reply))
       let deltas = (0..<load.deltas).map { index in
         WuKongText.delta(units: Int(load.deltaUnits.sample(&random, index: index).rounded()), &random)
       }
-      let channel = reply % load.channels
+      let channel = reply % channelCount
       truth.replies[channel].append(reply)
       let producer = ReplyProducer(
-        channel: channelKey(channel), sender: ByteText("author-\(reply % max(1, load.producers))"),
+        channel: authorsKey(channel), sender: ByteText(author(ofChannel: channel)),
         clientMessageNumber: "reply-\(reply)", deltas: deltas)
       let (text, cut) = WuKongText.bounded(producer.text, units: limits.textUnits)
       truth.texts.append(text)
@@ -163,13 +180,15 @@ package final class WuKongWorkload {
       replies.append(producer)
     }
     for number in 0..<load.readers {
-      let channel = number % load.channels
+      let channel = number % channelCount
       let reader = WuKongReader(
-        number: number, uid: "reader-\(number)", token: "token-\(number)", channel: channel, key: channelKey(channel),
+        number: number, uid: "reader-\(number)", token: "token-\(number)", channel: channel,
+        key: channelKey(channel),
         rules: load.rules == .demo ? .demo : .normative, settings: settings.client)
       var random = SeededRandom(seed: settings.seed, purpose: "wukongim kills", index: UInt64(number))
       let events = truth.replies[channel].count * (load.deltas + 2)
-      reader.kills = (0..<load.killTimes).map { _ in Int(random.uniform() * 0.9 * Double(events)) }.sorted(by: >)
+      reader.kills = (0..<load.killTimes).map { _ in Int(random.uniform() * 0.9 * Double(events)) }.sorted(
+        by: >)
       readers.append(reader)
     }
   }
@@ -227,14 +246,17 @@ package final class WuKongWorkload {
           "device_level": .integer(1),
         ]))
     }
-    for channel in 0..<load.channels {
-      var members = readers.filter { $0.channel == channel }.map { JSONValue.string($0.uid) }
-      let authors = Set(truth.replies[channel].map { $0 % max(1, load.producers) }).sorted()
-      members += authors.map { .string("author-\($0)") }
+    // Conversations need no setting up.
+    for channel in 0..<(isPersonal ? 0 : channelCount) {
+      let members =
+        readers.filter { $0.channel == channel }.map { JSONValue.string($0.uid) } + [
+          .string(author(ofChannel: channel))
+        ]
       post(
         "/channel",
         .object([
-          "channel_id": .string(channelKey(channel).id.string), "channel_type": .integer(Int64(load.channelType)),
+          "channel_id": .string(channelKey(channel).id.string),
+          "channel_type": .integer(Int64(load.channelType)),
           "reset": .integer(1), "subscribers": .array(members),
         ]))
     }
@@ -273,7 +295,9 @@ package final class WuKongWorkload {
     let rest = address.dropFirst(5)
     let authority = rest.prefix { $0 != "/" }
     if authority.count < rest.count { webSocketPath = String(rest.dropFirst(authority.count)) }
-    guard let colon = authority.lastIndex(of: ":"), let port = Int(authority[authority.index(after: colon)...]) else { return }
+    guard let colon = authority.lastIndex(of: ":"),
+      let port = Int(authority[authority.index(after: colon)...])
+    else { return }
     let host = authority[..<colon].filter { $0 != "[" && $0 != "]" }
     do throws(SocketError) {
       webSocketDestination = try SocketDestination(host: String(host), port: port)
@@ -321,7 +345,9 @@ package final class WuKongWorkload {
     if truth.sentAt[reply][event] < 0 { truth.sentAt[reply][event] = now.nanoseconds }
   }
 
-  private func answered(reply: Int, _ kind: ReplyProducer.Request.Kind, _ result: WuKongCallResult, _ sent: Instant) {
+  private func answered(
+    reply: Int, _ kind: ReplyProducer.Request.Kind, _ result: WuKongCallResult, _ sent: Instant
+  ) {
     let now = Instant.now()
     let next: ReplyProducer.Next
     switch result {
@@ -336,7 +362,11 @@ package final class WuKongWorkload {
     case .proceed:
       let index = if case .delta(let index) = replies[reply].request.kind { index } else { -1 }
       let gap = index >= 0 ? settings.load.interval.sample(&random, index: index) : 0
-      if gap > 0 { wheel.set(timer(ofReply: reply), at: now + Nanoseconds(Int64(gap))) } else { post(reply: reply) }
+      if gap > 0 {
+        wheel.set(timer(ofReply: reply), at: now + Nanoseconds(Int64(gap)))
+      } else {
+        post(reply: reply)
+      }
     case .retry(let delay):
       counts.retries += 1
       wheel.set(timer(ofReply: reply), at: now + delay)
@@ -384,7 +414,8 @@ package final class WuKongWorkload {
   /// Readers that still lack an end reconnect: what an app does when it is opened again.
   private func reopen(_ now: Instant) {
     guard readersOpen > 0 else { return }
-    for reader in readers where !reader.isComplete && reader.client.state == .online && !reader.timeline.isRecovering {
+    for reader in readers
+    where !reader.isComplete && reader.client.state == .online && !reader.timeline.isRecovering {
       counts.reopened += 1
       act(reader, now) { $0.kill($1, &$2) }
     }
@@ -407,7 +438,11 @@ package final class WuKongWorkload {
   }
 
   private func setTimer(_ reader: WuKongReader) {
-    if let due = reader.client.nextDeadline { wheel.set(reader.number, at: due) } else { wheel.cancel(reader.number) }
+    if let due = reader.client.nextDeadline {
+      wheel.set(reader.number, at: due)
+    } else {
+      wheel.cancel(reader.number)
+    }
   }
 
   private func perform(_ action: WuKongClient.Action, _ reader: WuKongReader, _ now: Instant) {
@@ -438,7 +473,9 @@ package final class WuKongWorkload {
 
   private func dial(_ reader: WuKongReader, _ now: Instant) {
     reader.dialledAt = now
-    if reader.record.value.requestStart < 0 { reader.record.value.requestStart = now.nanoseconds - origin.nanoseconds }
+    if reader.record.value.requestStart < 0 {
+      reader.record.value.requestStart = now.nanoseconds - origin.nanoseconds
+    }
     do throws(SocketError) { reader.descriptor = try StreamSocket.dial(webSocketDestination) } catch {
       problem("reader \(reader.number): \(error.message)")
       act(reader, now) { $0.transportEnded($1, .transport, &$2) }
@@ -446,18 +483,20 @@ package final class WuKongWorkload {
     }
     reader.epoch += 1
     reader.phase = .connecting
-    do throws(EventQueueError) { try queue.add(reader.descriptor, [.read, .write], token: token(reader)) } catch {
+    do throws(EventQueueError) {
+      try queue.add(reader.descriptor, [.read, .write], token: token(reader))
+    } catch {
       hangUp(reader)
       act(reader, now) { $0.transportEnded($1, .transport, &$2) }
     }
   }
 
-
   private func token(_ reader: WuKongReader) -> UInt64 { reader.epoch << 24 | UInt64(reader.number) }
 
   private func ready(_ event: Readiness, _ now: Instant) {
     let number = Int(event.token & 0xFF_FFFF)
-    guard number < readers.count, token(readers[number]) == event.token, readers[number].descriptor >= 0 else { return }
+    guard number < readers.count, token(readers[number]) == event.token, readers[number].descriptor >= 0
+    else { return }
     let reader = readers[number]
     if reader.phase == .connecting {
       guard event.isWritable || event.isClosed else { return }
@@ -583,8 +622,10 @@ package final class WuKongWorkload {
     counts.histories += 1
     let key = channelKey(reader.channel)
     let body: JSONValue = .object([
-      "login_uid": .string(reader.uid), "channel_id": .string(key.id.string), "channel_type": .integer(Int64(key.type)),
-      "start_message_seq": .integer(0), "end_message_seq": .integer(0), "limit": .integer(40), "pull_mode": .integer(0),
+      "login_uid": .string(reader.uid), "channel_id": .string(key.id.string),
+      "channel_type": .integer(Int64(key.type)),
+      "start_message_seq": .integer(0), "end_message_seq": .integer(0), "limit": .integer(40),
+      "pull_mode": .integer(0),
       "event_summary_mode": .string("full"),
     ])
     caller.call(
@@ -626,7 +667,8 @@ package final class WuKongWorkload {
     let reply = Self.number(event.clientMessageNumber.string, after: "reply-")
     if let reply, reply < replies.count, !reader.timeline.isRecovering {
       if event.kind == .delta, let colon = event.id.string.utf8.lastIndex(of: UInt8(ascii: ":")),
-        let number = Int(event.id.string[event.id.string.utf8.index(after: colon)...]), truth.sentAt[reply].indices.contains(number),
+        let number = Int(event.id.string[event.id.string.utf8.index(after: colon)...]),
+        truth.sentAt[reply].indices.contains(number),
         truth.sentAt[reply][number] >= 0
       {
         onSample(.fanOut, Nanoseconds(now.nanoseconds - truth.sentAt[reply][number]))
@@ -655,7 +697,9 @@ package final class WuKongWorkload {
     act(reader, now) { $0.kill($1, &$2) }
   }
 
-  private func offline(_ reader: WuKongReader, _ loss: WuKongClient.Loss, _ delay: Nanoseconds?, _ now: Instant) {
+  private func offline(
+    _ reader: WuKongReader, _ loss: WuKongClient.Loss, _ delay: Nanoseconds?, _ now: Instant
+  ) {
     counts.disconnects += 1
     reader.record.value.disconnects += 1
     var record = DisconnectRecord()
@@ -685,7 +729,8 @@ package final class WuKongWorkload {
 
   /// A reader whose replies are all here, and who was dropped as often as asked, is complete.
   private func settle(_ reader: WuKongReader, _ now: Instant) {
-    guard !reader.isComplete, repliesOpen == 0, reader.client.state == .online, !reader.timeline.isRecovering else { return }
+    guard !reader.isComplete, repliesOpen == 0, reader.client.state == .online, !reader.timeline.isRecovering
+    else { return }
     if !reader.kills.isEmpty {
       kill(reader, now)
       return

@@ -1,9 +1,9 @@
 // TCP sockets that never block: listening, accepting, dialling, reading, writing. What waits is the queue's business.
 
 #if canImport(Glibc)
-internal import Glibc
+  internal import Glibc
 #else
-internal import Darwin
+  internal import Darwin
 #endif
 
 package enum StreamSocket {
@@ -36,9 +36,9 @@ package enum StreamSocket {
       return .failure(SocketError(call: "inet_pton", errno: EINVAL))
     }
     #if canImport(Glibc)
-    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     #else
-    let descriptor = socket(family, SOCK_STREAM, 0)
+      let descriptor = socket(family, SOCK_STREAM, 0)
     #endif
     if descriptor < 0 { return .failure(SocketError(call: "socket", errno: errno)) }
     func fail(_ call: String) -> Result<Int32, SocketError> {
@@ -56,9 +56,9 @@ package enum StreamSocket {
     }
     if bound != 0 { return fail("bind") }
     #if canImport(Glibc)
-    if Glibc.listen(descriptor, 4_096) != 0 { return fail("listen") }
+      if Glibc.listen(descriptor, 4_096) != 0 { return fail("listen") }
     #else
-    if Darwin.listen(descriptor, 4_096) != 0 { return fail("listen") }
+      if Darwin.listen(descriptor, 4_096) != 0 { return fail("listen") }
     #endif
     return .success(descriptor)
   }
@@ -96,9 +96,9 @@ package enum StreamSocket {
 
   package static func transmit(_ descriptor: Int32, _ bytes: UnsafeBufferPointer<UInt8>) -> Outcome {
     #if canImport(Glibc)
-    let flags = Int32(MSG_NOSIGNAL)
+      let flags = Int32(MSG_NOSIGNAL)
     #else
-    let flags: Int32 = 0
+      let flags: Int32 = 0
     #endif
     let count = send(descriptor, bytes.baseAddress, bytes.count, flags)
     if count >= 0 { return .bytes(count) }
@@ -112,9 +112,9 @@ package enum StreamSocket {
   /// Ends our direction; the peer's stays open.
   package static func shutWriting(_ descriptor: Int32) {
     #if canImport(Glibc)
-    shutdown(descriptor, Int32(SHUT_WR))
+      shutdown(descriptor, Int32(SHUT_WR))
     #else
-    shutdown(descriptor, SHUT_WR)
+      shutdown(descriptor, SHUT_WR)
     #endif
   }
 
@@ -151,9 +151,9 @@ package struct SocketDestination: Sendable {
   package init(host: String, port: Int) throws(SocketError) {
     var hints = addrinfo()
     #if canImport(Glibc)
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     #else
-    hints.ai_socktype = SOCK_STREAM
+      hints.ai_socktype = SOCK_STREAM
     #endif
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(host, String(port), &hints, &list) == 0, let info = list else {
@@ -172,9 +172,10 @@ extension StreamSocket {
   /// A socket that is being connected; writable when that is over, and `dialError` tells how.
   package static func dial(_ destination: SocketDestination) throws(SocketError) -> Int32 {
     #if canImport(Glibc)
-    let descriptor = socket(destination.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      let descriptor = socket(
+        destination.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     #else
-    let descriptor = socket(destination.family, SOCK_STREAM, 0)
+      let descriptor = socket(destination.family, SOCK_STREAM, 0)
     #endif
     if descriptor < 0 { throw SocketError(call: "socket", errno: errno) }
     doNotBlock(descriptor)
@@ -182,7 +183,9 @@ extension StreamSocket {
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     var storage = destination.storage
     let code = withUnsafePointer(to: &storage) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, destination.length) }
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, destination.length)
+      }
     }
     if code != 0 && errno != EINPROGRESS {
       let failure = errno

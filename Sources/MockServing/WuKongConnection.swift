@@ -43,7 +43,11 @@ final class WuKongConnection {
   /// Writes what it can. False when the connection is gone.
   func flush() -> Bool {
     if let webSocket, webSocket.hasOutput {
-      if output.isEmpty { output = webSocket.takeOutput() } else { output.append(contentsOf: webSocket.takeOutput()) }
+      if output.isEmpty {
+        output = webSocket.takeOutput()
+      } else {
+        output.append(contentsOf: webSocket.takeOutput())
+      }
     }
     while sent < output.count {
       let outcome = output.withUnsafeBufferPointer { buffer in

@@ -73,7 +73,9 @@ extension WuKongListener {
     }
     send(frame, to: connection)
     if faults.strikes(.duplicateEvent) != nil { send(frame, to: connection) }
-    if faults.strikes(.otherPayload) != nil { send(encode(Self.withOtherText(delivery.bytes)), to: connection) }
+    if faults.strikes(.otherPayload) != nil {
+      send(encode(Self.withOtherText(delivery.bytes)), to: connection)
+    }
     if let held = connection.heldBack {
       connection.heldBack = nil
       send(held, to: connection)
@@ -98,7 +100,9 @@ extension WuKongListener {
     encoder.ping([0x70])
     let ping = encoder.takeOutput()
     // The first fragment's frame ends where its own header says.
-    let length = pieces[1] < 126 ? Int(pieces[1]) + 2 : pieces[1] == 126 ? Int(pieces[2]) << 8 + Int(pieces[3]) + 4 : pieces.count
+    let length =
+      pieces[1] < 126
+      ? Int(pieces[1]) + 2 : pieces[1] == 126 ? Int(pieces[2]) << 8 + Int(pieces[3]) + 4 : pieces.count
     return Array(pieces[..<length]) + ping + Array(pieces[length...])
   }
 
@@ -115,15 +119,18 @@ extension WuKongListener {
   static func withHalfPair(_ text: [UInt8]) -> [UInt8] {
     guard let at = text.firstIndex(where: { $0 >= 0xF0 }), at + 4 <= text.count else { return text }
     let scalar =
-      UInt32(text[at] & 7) << 18 | UInt32(text[at + 1] & 63) << 12 | UInt32(text[at + 2] & 63) << 6 | UInt32(text[at + 3] & 63)
+      UInt32(text[at] & 7) << 18 | UInt32(text[at + 1] & 63) << 12 | UInt32(text[at + 2] & 63) << 6
+      | UInt32(text[at + 3] & 63)
     let high = 0xD800 + (scalar - 0x10000) >> 10
     return Array(text[..<at]) + Array("\\\\u\(String(high, radix: 16))".utf8) + Array(text[(at + 4)...])
   }
 
   /// The text of a delta becomes as many bytes of another one.
   static func withOtherText(_ frame: [UInt8]) -> [UInt8] {
-    guard let document = try? JSONReader.read(frame), var outer = document.asObject, var params = outer["params"]?.asObject,
-      let data = params["data"]?.asString, let inner = try? JSONReader.read(data), var object = inner.asObject,
+    guard let document = try? JSONReader.read(frame), var outer = document.asObject,
+      var params = outer["params"]?.asObject,
+      let data = params["data"]?.asString, let inner = try? JSONReader.read(data),
+      var object = inner.asObject,
       var payload = object["payload"]?.asObject, let delta = payload["delta"]?.asString
     else { return frame }
     payload["delta"] = .string(String(repeating: "z", count: delta.utf8.count))

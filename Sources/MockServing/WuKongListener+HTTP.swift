@@ -7,7 +7,9 @@ internal import WuKongIM
 extension WuKongListener {
   func receiveHTTP(_ connection: WuKongConnection, _ now: Instant) {
     touched.insert(connection.id)
-    while connection.webSocket == nil, !connection.isAnswering, !connection.isEnding, !connection.input.isEmpty {
+    while connection.webSocket == nil, !connection.isAnswering, !connection.isEnding,
+      !connection.input.isEmpty
+    {
       let head: UpgradeHead
       let length: Int
       do throws(WebSocketError) {
@@ -26,9 +28,12 @@ extension WuKongListener {
         refuse(connection, 411, "a body needs a Content-Length here")
         return
       }
-      guard let bodyLength = Int(head.value("content-length") ?? "0"), (0...WuKongServer.maximumBodyBytes).contains(bodyLength)
+      guard let bodyLength = Int(head.value("content-length") ?? "0"),
+        (0...WuKongServer.maximumBodyBytes).contains(bodyLength)
       else {
-        refuse(connection, 413, "a body over \(WuKongServer.maximumBodyBytes) bytes, or a Content-Length that is no number")
+        refuse(
+          connection, 413,
+          "a body over \(WuKongServer.maximumBodyBytes) bytes, or a Content-Length that is no number")
         return
       }
       if connection.input.count < length + bodyLength {
@@ -43,7 +48,8 @@ extension WuKongListener {
     }
   }
 
-  private func upgrade(_ connection: WuKongConnection, _ head: UpgradeHead, after length: Int, _ now: Instant) {
+  private func upgrade(_ connection: WuKongConnection, _ head: UpgradeHead, after length: Int, _ now: Instant)
+  {
     do throws(WebSocketError) { connection.append(try WebSocketHandshake.response(to: head)) } catch {
       refuse(connection, 400, error.message)
       return
@@ -61,7 +67,9 @@ extension WuKongListener {
       return
     }
     let keepsAlive = words[2] == "HTTP/1.1" && !head.has("close", in: "connection")
-    let path = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? ""
+    let path =
+      words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init)
+      ?? ""
     func compute(_ listener: WuKongListener) -> HTTPAnswer {
       listener.server.handle(
         method: words[0], target: words[1], body: body, wallMilliseconds: StreamSocket.wallMilliseconds())
@@ -73,7 +81,8 @@ extension WuKongListener {
     }
     if path == "/channel/messagesync" {
       if faults.strikes(.historyError) != nil {
-        write(self, HTTPAnswer(400, .object(["msg": .string("history unavailable"), "status": .integer(400)])))
+        write(
+          self, HTTPAnswer(400, .object(["msg": .string("history unavailable"), "status": .integer(400)])))
         return
       }
       if faults.strikes(.historyTimeout) != nil {
@@ -97,7 +106,10 @@ extension WuKongListener {
         write(
           self,
           HTTPAnswer(
-            400, .object(["msg": .string("stream event admission busy; retry the same event_id"), "status": .integer(400)])))
+            400,
+            .object([
+              "msg": .string("stream event admission busy; retry the same event_id"), "status": .integer(400),
+            ])))
         return
       }
       if faults.strikes(.leaderChange) != nil { server.changeLeader() }
@@ -109,7 +121,9 @@ extension WuKongListener {
 
   /// A private delta into the lane of the event that is about to come.
   private func writePrivate(like body: [UInt8]) {
-    guard var object = (try? JSONReader.read(body))?.asObject, let id = object["event_id"]?.asString else { return }
+    guard var object = (try? JSONReader.read(body))?.asObject, let id = object["event_id"]?.asString else {
+      return
+    }
     object["event_id"] = .string("private-\(id)")
     object["event_type"] = .string("stream.delta")
     object["visibility"] = .string("private")
@@ -121,13 +135,16 @@ extension WuKongListener {
 
   private func refuse(_ connection: WuKongConnection, _ status: Int, _ message: String) {
     write(
-      HTTPAnswer(status, .object(["msg": .string(message), "status": .integer(Int64(status))])), to: connection,
+      HTTPAnswer(status, .object(["msg": .string(message), "status": .integer(Int64(status))])),
+      to: connection,
       keepsAlive: false)
   }
 
   func write(_ answer: HTTPAnswer, to connection: WuKongConnection, keepsAlive: Bool) {
     let body = Array(answer.body.text().utf8)
-    let reason = [200: "OK", 400: "Bad Request", 404: "Not Found", 411: "Length Required", 413: "Content Too Large"]
+    let reason = [
+      200: "OK", 400: "Bad Request", 404: "Not Found", 411: "Length Required", 413: "Content Too Large",
+    ]
     connection.append(
       Array(
         ("HTTP/1.1 \(answer.status) \(reason[answer.status] ?? "Error")\r\nContent-Type: application/json\r\n"
@@ -135,7 +152,9 @@ extension WuKongListener {
     connection.append(body)
     if !keepsAlive { connection.isEnding = true }
     touched.insert(connection.id)
-    if !connection.isEnding && !connection.input.isEmpty { schedule(after: .zero) { $0.resumeHTTP(connection) } }
+    if !connection.isEnding && !connection.input.isEmpty {
+      schedule(after: .zero) { $0.resumeHTTP(connection) }
+    }
   }
 
   /// Reads on after an answer that was delayed.

@@ -13,7 +13,8 @@ package struct BaseMessage: Equatable, Sendable {
   package var isStream: Bool
 
   package init(
-    messageID: ByteText, messageSequence: Int64?, clientMessageNumber: ByteText, channel: ChannelKey?, isStream: Bool
+    messageID: ByteText, messageSequence: Int64?, clientMessageNumber: ByteText, channel: ChannelKey?,
+    isStream: Bool
   ) {
     self.messageID = messageID
     self.messageSequence = messageSequence
@@ -41,7 +42,9 @@ package struct BaseMessage: Equatable, Sendable {
       isStream = try setting.map { Fields($0, place: "params.setting") }?.bool("stream") ?? false
     }
     self.init(
-      messageID: ByteText(try fields.key("messageId") ?? ""), messageSequence: try fields.sequence("messageSeq"),
-      clientMessageNumber: ByteText(try fields.key("clientMsgNo") ?? ""), channel: channel, isStream: isStream)
+      messageID: ByteText(try fields.key("messageId") ?? ""),
+      messageSequence: try fields.sequence("messageSeq"),
+      clientMessageNumber: ByteText(try fields.key("clientMsgNo") ?? ""), channel: channel, isStream: isStream
+    )
   }
 }

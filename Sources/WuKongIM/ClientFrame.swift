@@ -11,7 +11,9 @@ package struct ConnectRequest: Equatable, Sendable {
   /// Milliseconds since 1970.
   package var clientTimestamp: Int
 
-  package init(uid: String, token: String, deviceID: String, deviceFlag: DeviceFlag = .app, clientTimestamp: Int = 0) {
+  package init(
+    uid: String, token: String, deviceID: String, deviceFlag: DeviceFlag = .app, clientTimestamp: Int = 0
+  ) {
     self.uid = uid
     self.token = token
     self.deviceID = deviceID
@@ -65,11 +67,13 @@ package enum ClientFrame: Equatable, Sendable {
       case "recvack":
         let fields = Fields(params, place: "params")
         self = .receiveAcknowledgement(
-          messageID: try fields.key("messageId") ?? "", messageSequence: try fields.sequence("messageSeq") ?? 0)
+          messageID: try fields.key("messageId") ?? "",
+          messageSequence: try fields.sequence("messageSeq") ?? 0)
       default:
         let fields = Fields(params, place: "params")
         self = .disconnect(
-          ReasonCode(rawValue: try fields.integer("reasonCode") ?? 0), reason: try fields.string("reason") ?? "")
+          ReasonCode(rawValue: try fields.integer("reasonCode") ?? 0),
+          reason: try fields.string("reason") ?? "")
       }
     } catch {
       throw .badParams(method: method, error)
@@ -83,25 +87,32 @@ package enum ClientFrame: Equatable, Sendable {
         id: id, method: "connect",
         params: .object([
           "uid": .string(request.uid), "token": .string(request.token), "deviceId": .string(request.deviceID),
-          "deviceFlag": .integer(Int64(request.deviceFlag)), "clientTimestamp": .integer(Int64(request.clientTimestamp)),
-        ])).bytes
+          "deviceFlag": .integer(Int64(request.deviceFlag)),
+          "clientTimestamp": .integer(Int64(request.clientTimestamp)),
+        ])
+      ).bytes
     case .ping(let id): RPCEnvelope.request(id: id, method: "ping", params: .object([:])).bytes
     case .send(let id, let request):
       RPCEnvelope.request(
         id: id, method: "send",
         params: .object([
           "header": .object([:]), "setting": .object(["stream": .bool(request.isStream)]),
-          "clientMsgNo": .string(request.clientMessageNumber), "channelId": .string(request.channel.id.string),
-          "channelType": .integer(Int64(request.channel.type)), "payload": MessagePayload.value(request.payload),
-        ])).bytes
+          "clientMsgNo": .string(request.clientMessageNumber),
+          "channelId": .string(request.channel.id.string),
+          "channelType": .integer(Int64(request.channel.type)),
+          "payload": MessagePayload.value(request.payload),
+        ])
+      ).bytes
     case .receiveAcknowledgement(let id, let sequence):
       RPCEnvelope.notification(
         method: "recvack",
-        params: .object(["header": .object([:]), "messageId": .string(id), "messageSeq": .integer(sequence)])).bytes
+        params: .object(["header": .object([:]), "messageId": .string(id), "messageSeq": .integer(sequence)])
+      ).bytes
     case .disconnect(let code, let reason):
       RPCEnvelope.notification(
         method: "disconnect",
-        params: .object(["reasonCode": .integer(Int64(code.rawValue)), "reason": .string(reason)])).bytes
+        params: .object(["reasonCode": .integer(Int64(code.rawValue)), "reason": .string(reason)])
+      ).bytes
     }
   }
 }
@@ -123,12 +134,14 @@ extension SendRequest {
     let fields = Fields(params, place: "params")
     guard let id = try fields.key("channelId"), !id.isEmpty else { throw .missing("params.channelId") }
     guard let type = try fields.integer("channelType") else { throw .missing("params.channelType") }
-    let isStream = try fields.object("setting").map { Fields($0, place: "params.setting") }?.bool("stream") ?? false
+    let isStream =
+      try fields.object("setting").map { Fields($0, place: "params.setting") }?.bool("stream") ?? false
     guard let payload = MessagePayload.bytes(params["payload"] ?? .null) else {
       throw .wrongType("params.payload", expected: "an object, JSON text, Base64 or null")
     }
     self.init(
-      channel: ChannelKey(id: ByteText(id), type: type), clientMessageNumber: try fields.key("clientMsgNo") ?? "",
+      channel: ChannelKey(id: ByteText(id), type: type),
+      clientMessageNumber: try fields.key("clientMsgNo") ?? "",
       isStream: isStream, payload: payload)
   }
 }
@@ -146,7 +159,11 @@ enum MessagePayload {
     case .null: []
     case .object: Array(value.text().utf8)
     case .string(let text):
-      if (try? JSONReader.read(text))?.asObject != nil { Array(text.utf8) } else { Base64.decode(Array(text.utf8)) }
+      if (try? JSONReader.read(text))?.asObject != nil {
+        Array(text.utf8)
+      } else {
+        Base64.decode(Array(text.utf8))
+      }
     default: nil
     }
   }

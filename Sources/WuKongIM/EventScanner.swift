@@ -19,8 +19,10 @@ struct EventScanner {
   private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
   private mutating func notification() -> StreamEvent? {
-    guard skip(#"{"jsonrpc":"2.0","method":"event","params":{"id":"#), let id = key(), skip(#","type":"#), let type = key(),
-      skip(#","timestamp":"#), integer() != nil, skip(#","data":"#), let data = unescaped(), skip("}}"), at == bytes.count
+    guard skip(#"{"jsonrpc":"2.0","method":"event","params":{"id":"#), let id = key(), skip(#","type":"#),
+      let type = key(),
+      skip(#","timestamp":"#), integer() != nil, skip(#","data":"#), let data = unescaped(), skip("}}"),
+      at == bytes.count
     else { return nil }
     let kind = StreamEvent.Kind(type)
     guard kind != .foreign, !id.isEmpty else { return nil }
@@ -31,7 +33,8 @@ struct EventScanner {
   }
 
   private static let names: [StaticString] = [
-    "channel_id", "channel_type", "from_uid", "message_id", "message_seq", "client_msg_no", "event_id", "event_key",
+    "channel_id", "channel_type", "from_uid", "message_id", "message_seq", "client_msg_no", "event_id",
+    "event_key",
     "event_type", "timestamp", "text_offset", "payload",
   ]
 
@@ -70,7 +73,9 @@ struct EventScanner {
       }
     } while skip(",")
     guard skip("}"), at == bytes.count else { return nil }
-    if let channelID, let channelType { event.channel = ChannelKey(id: ByteText(channelID), type: channelType) }
+    if let channelID, let channelType {
+      event.channel = ChannelKey(id: ByteText(channelID), type: channelType)
+    }
     return event
   }
 
@@ -113,9 +118,11 @@ struct EventScanner {
     while end < bytes.count, bytes[end] != UInt8(ascii: "\"") { end += 1 }
     guard end < bytes.count else { return nil }
     let word = UnsafeBufferPointer(rebasing: bytes[start..<end])
-    guard let index = names.firstIndex(where: { name in
-      name.utf8CodeUnitCount == word.count && (0..<word.count).allSatisfy { name.utf8Start[$0] == word[$0] }
-    }) else { return nil }
+    guard
+      let index = names.firstIndex(where: { name in
+        name.utf8CodeUnitCount == word.count && (0..<word.count).allSatisfy { name.utf8Start[$0] == word[$0] }
+      })
+    else { return nil }
     at = end + 1
     return index
   }
@@ -152,7 +159,8 @@ struct EventScanner {
     }
     let digits = at - first
     let next = at < bytes.count ? bytes[at] : 0
-    guard digits > 0, digits <= 18, digits == 1 || bytes[first] != 0x30, next != UInt8(ascii: "."), next | 0x20 != UInt8(ascii: "e")
+    guard digits > 0, digits <= 18, digits == 1 || bytes[first] != 0x30, next != UInt8(ascii: "."),
+      next | 0x20 != UInt8(ascii: "e")
     else {
       at = start
       return nil
@@ -168,7 +176,9 @@ struct EventScanner {
     out.reserveCapacity(min(bytes.count - at, 512))
     while at < bytes.count {
       let start = at
-      while at < bytes.count, bytes[at] != UInt8(ascii: "\""), bytes[at] != UInt8(ascii: "\\"), bytes[at] >= 0x20 { at += 1 }
+      while at < bytes.count, bytes[at] != UInt8(ascii: "\""), bytes[at] != UInt8(ascii: "\\"),
+        bytes[at] >= 0x20
+      { at += 1 }
       out.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<at]))
       guard at < bytes.count else { return nil }
       let byte = bytes[at]

@@ -100,7 +100,8 @@ final class FrameCodec {
       }
       let piece = FramePiece(
         isFinal: block.fin != 0, reserved: block.rsv, opcode: block.opcode, isMasked: block.mask != 0,
-        frameLength: block.payload_length, bytes: UnsafeBufferPointer(start: block.data, count: block.data_length))
+        frameLength: block.payload_length,
+        bytes: UnsafeBufferPointer(start: block.data, count: block.data_length))
       if try !body(piece) { return }
     }
   }

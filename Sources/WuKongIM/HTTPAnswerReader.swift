@@ -90,7 +90,9 @@ package struct HTTPAnswerReader: Sendable {
       } else if parsed.has("chunked", in: "transfer-encoding") {
         length = .chunked
       } else if let text = parsed.value("content-length") {
-        guard let number = Int(text), number >= 0 else { throw .badHead("Content-Length '\(text.prefix(20))'") }
+        guard let number = Int(text), number >= 0 else {
+          throw .badHead("Content-Length '\(text.prefix(20))'")
+        }
         if number > Self.maximumBody { throw .bodyTooBig(limit: Self.maximumBody) }
         length = .known(number)
       } else {

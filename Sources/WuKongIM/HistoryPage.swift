@@ -21,7 +21,8 @@ package struct HistoryPage: Equatable, Sendable {
     package var isCompleted: Bool
 
     package init(
-      clientMessageNumber: ByteText, messageSequence: Int64?, channel: ChannelKey?, isStream: Bool, mainText: [UInt8]?,
+      clientMessageNumber: ByteText, messageSequence: Int64?, channel: ChannelKey?, isStream: Bool,
+      mainText: [UInt8]?,
       mainLane: Lane, isCompleted: Bool
     ) {
       self.clientMessageNumber = clientMessageNumber
@@ -42,6 +43,12 @@ package struct HistoryPage: Equatable, Sendable {
   package static let maximumRows = 10_000
 
   package init() {}
+
+  /// Whether an answer is the server's error object, `{"msg":…,"status":400}`: a failed read, not a broken one.
+  package static func isRefusal(_ response: JSONValue) -> Bool {
+    guard response["messages"] == nil, response["msg"]?.asString != nil else { return false }
+    return response["status"]?.asInt != nil
+  }
 
   /// Reads a whole answer. An error object (`{"msg":…,"status":400}`) and an answer without `messages` are problems.
   package init(response: JSONValue?) throws(DecodeProblem) {

@@ -31,7 +31,9 @@ enum LoneSurrogates {
 
   /// The code unit of a `\uXXXX` that begins at `at`.
   private static func escape(_ text: [UInt8], _ at: Int) -> UInt32? {
-    guard at + 6 <= text.count, text[at] == UInt8(ascii: "\\"), text[at + 1] == UInt8(ascii: "u") else { return nil }
+    guard at + 6 <= text.count, text[at] == UInt8(ascii: "\\"), text[at + 1] == UInt8(ascii: "u") else {
+      return nil
+    }
     var unit: UInt32 = 0
     for byte in text[at + 2..<at + 6] {
       switch byte {

@@ -33,7 +33,8 @@ enum LaneSnapshot: Equatable, Sendable {
   var value: JSONValue? {
     switch self {
     case .none: nil
-    case .text(let bytes): .object(["kind": .string("text"), "text": .string(String(decoding: bytes, as: UTF8.self))])
+    case .text(let bytes):
+      .object(["kind": .string("text"), "text": .string(String(decoding: bytes, as: UTF8.self))])
     case .other(let value): value
     }
   }
@@ -91,7 +92,10 @@ struct MessageStream: Sendable {
     if let finished { return (finished, false) }
     if kind == .finish { return (try finish(id: id, payload: payload), true) }
     if let known = lanes[name], known.isDurable {
-      return (EventState(lane: name, status: known.status, sequence: known.sequence, textEnd: textCount(known)), false)
+      return (
+        EventState(lane: name, status: known.status, sequence: known.sequence, textEnd: textCount(known)),
+        false
+      )
     }
     var lane: StreamLane
     // Taken out while it changes, so that its text grows in place.

@@ -1,6 +1,6 @@
 // One reply as a right producer sends it: the base message, then its events in order, one at a time, with ids that stay
-// the same over retries; after a lost cache a snapshot before the finish. A state machine; who posts and when is the
-// driver's business.
+// the same over retries; the whole text as a snapshot before the finish, for a cache may be lost without a word and a lone
+// finish is stored without its text. A state machine; who posts and when is the driver's business.
 
 package import Primitives
 
@@ -61,12 +61,16 @@ package struct ReplyProducer: Sendable {
         ]))
     case .open: event("1", "stream.open", .object([:]))
     case .delta(let index):
-      event("\(index + 2)", "stream.delta", .object(["kind": .string("text"), "delta": .string(deltas[index])]))
-    case .snapshot: event("s\(snapshots)", "stream.snapshot", .object(["kind": .string("text"), "text": .string(text)]))
+      event(
+        "\(index + 2)", "stream.delta", .object(["kind": .string("text"), "delta": .string(deltas[index])]))
+    case .snapshot:
+      event("s\(snapshots)", "stream.snapshot", .object(["kind": .string("text"), "text": .string(text)]))
     case .finish:
       event(
         "\(deltas.count + 2)", "stream.finish",
-        .object(["snapshot": .object(["kind": .string("text"), "text": .string(text)]), "end_reason": .integer(0)]))
+        .object([
+          "snapshot": .object(["kind": .string("text"), "text": .string(text)]), "end_reason": .integer(0),
+        ]))
     }
   }
 
@@ -93,9 +97,11 @@ package struct ReplyProducer: Sendable {
       return advance(document)
     }
     let message = document?["msg"]?.asString ?? "HTTP \(status)"
-    if message.contains("admission busy") || message.contains("backpressured") || status >= 500 { return repeated(message) }
+    if message.contains("admission busy") || message.contains("backpressured") || status >= 500 {
+      return repeated(message)
+    }
     if message.contains("cache miss"), kind == .finish, snapshots < 3 {
-      // The cache was lost: what a lone finish carries would be stored nowhere.
+      // Lost between the two: once more, under a new id.
       snapshots += 1
       kind = .snapshot
       return .proceed
@@ -115,10 +121,12 @@ package struct ReplyProducer: Sendable {
   private mutating func advance(_ answer: JSONValue?) -> Next {
     switch kind {
     case .base:
-      guard answer?["reason"]?.asInt == ReasonCode.success.rawValue else { return .failed("/message/send: no success") }
+      guard answer?["reason"]?.asInt == ReasonCode.success.rawValue else {
+        return .failed("/message/send: no success")
+      }
       kind = .open
-    case .open: kind = deltas.isEmpty ? .finish : .delta(0)
-    case .delta(let index): kind = index + 1 < deltas.count ? .delta(index + 1) : .finish
+    case .open: kind = deltas.isEmpty ? .snapshot : .delta(0)
+    case .delta(let index): kind = index + 1 < deltas.count ? .delta(index + 1) : .snapshot
     case .snapshot: kind = .finish
     case .finish: return .done
     }

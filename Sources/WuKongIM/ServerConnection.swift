@@ -70,7 +70,8 @@ package struct ServerConnection: Sendable {
         payload: request.payload)
       if let stored = server.send(message, to: request.channel) {
         actions.append(
-          .send(ServerFrame.sendResult(id: id, messageID: stored.id, messageSequence: stored.sequence, .success)))
+          .send(
+            ServerFrame.sendResult(id: id, messageID: stored.id, messageSequence: stored.sequence, .success)))
       } else {
         actions.append(.send(ServerFrame.failure(id: id, .unknown, "channel not found")))
       }

@@ -56,12 +56,15 @@ package enum ServerFrame: Equatable, Sendable {
     do throws(DecodeProblem) {
       switch method {
       case "event":
-        do throws(DecodeProblem) { self = .event(try StreamEvent(params: params)) } catch { self = .undecodableEvent(error) }
+        do throws(DecodeProblem) { self = .event(try StreamEvent(params: params)) } catch {
+          self = .undecodableEvent(error)
+        }
       case "recv": self = .receive(try BaseMessage(params: params))
       case "disconnect":
         let fields = Fields(params, place: "params")
         self = .disconnect(
-          ReasonCode(rawValue: try fields.integer("reasonCode") ?? 0), reason: try fields.string("reason") ?? "")
+          ReasonCode(rawValue: try fields.integer("reasonCode") ?? 0),
+          reason: try fields.string("reason") ?? "")
       default: self = .unknown(method: method)
       }
     } catch {
@@ -72,8 +75,12 @@ package enum ServerFrame: Equatable, Sendable {
   // MARK: What the server writes
 
   package static func connectResult(id: String, _ result: ConnectResult) -> [UInt8] {
-    let (version, difference) = (JSONValue.integer(Int64(result.serverVersion)), JSONValue.integer(Int64(result.timeDifference)))
-    let (reason, node) = (JSONValue.integer(Int64(result.reasonCode.rawValue)), JSONValue.integer(Int64(result.nodeID)))
+    let (version, difference) = (
+      JSONValue.integer(Int64(result.serverVersion)), JSONValue.integer(Int64(result.timeDifference))
+    )
+    let (reason, node) = (
+      JSONValue.integer(Int64(result.reasonCode.rawValue)), JSONValue.integer(Int64(result.nodeID))
+    )
     return RPCEnvelope.result(
       id: id,
       .object([
@@ -81,17 +88,21 @@ package enum ServerFrame: Equatable, Sendable {
         "timeDiff": difference, "reasonCode": reason, "nodeId": node,
         "server_version": version, "server_key": .string(""), "time_diff": difference, "reason_code": reason,
         "node_id": node,
-      ])).bytes
+      ])
+    ).bytes
   }
 
-  package static func sendResult(id: String, messageID: Int64, messageSequence: Int64, _ code: ReasonCode) -> [UInt8] {
+  package static func sendResult(id: String, messageID: Int64, messageSequence: Int64, _ code: ReasonCode)
+    -> [UInt8]
+  {
     let (message, reason) = (JSONValue.string(String(messageID)), JSONValue.integer(Int64(code.rawValue)))
     return RPCEnvelope.result(
       id: id,
       .object([
         "messageId": message, "messageSeq": .integer(messageSequence), "reasonCode": reason,
         "message_id": message, "message_seq": .integer(messageSequence), "reason_code": reason,
-      ])).bytes
+      ])
+    ).bytes
   }
 
   package static func pong(id: String) -> [UInt8] { RPCEnvelope.result(id: id, .null).bytes }
@@ -103,6 +114,7 @@ package enum ServerFrame: Equatable, Sendable {
   package static func disconnect(_ code: ReasonCode, reason: String) -> [UInt8] {
     RPCEnvelope.notification(
       method: "disconnect",
-      params: .object(["reasonCode": .integer(Int64(code.rawValue)), "reason": .string(reason)])).bytes
+      params: .object(["reasonCode": .integer(Int64(code.rawValue)), "reason": .string(reason)])
+    ).bytes
   }
 }

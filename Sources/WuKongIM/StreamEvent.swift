@@ -29,8 +29,10 @@ package struct StreamEvent: Equatable, Sendable {
   package var snapshot: [UInt8]?
 
   package init(
-    id: ByteText, kind: Kind, channel: ChannelKey?, clientMessageNumber: ByteText, messageSequence: Int64? = nil,
-    lane: ByteText = StreamEvent.mainLane, textOffset: Int? = nil, delta: [UInt8]? = nil, snapshot: [UInt8]? = nil
+    id: ByteText, kind: Kind, channel: ChannelKey?, clientMessageNumber: ByteText,
+    messageSequence: Int64? = nil,
+    lane: ByteText = StreamEvent.mainLane, textOffset: Int? = nil, delta: [UInt8]? = nil,
+    snapshot: [UInt8]? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -45,7 +47,8 @@ package struct StreamEvent: Equatable, Sendable {
 
   /// What this event weighs in a buffer, in bytes.
   var weight: Int {
-    id.byteCount + clientMessageNumber.byteCount + lane.byteCount + (delta?.count ?? 0) + (snapshot?.count ?? 0)
+    id.byteCount + clientMessageNumber.byteCount + lane.byteCount + (delta?.count ?? 0)
+      + (snapshot?.count ?? 0)
   }
 }
 
@@ -70,12 +73,15 @@ extension StreamEvent {
     guard let type else { throw .missing("params.type") }
     guard type.utf8.starts(with: "stream.".utf8) else {
       self.init(
-        id: ByteText(try envelope.key("id") ?? ""), kind: .foreign, channel: nil, clientMessageNumber: "", lane: "")
+        id: ByteText(try envelope.key("id") ?? ""), kind: .foreign, channel: nil, clientMessageNumber: "",
+        lane: "")
       return
     }
     guard let text = try envelope.string("data") else { throw .missing("params.data") }
     let document: JSONValue
-    do throws(JSONSyntaxError) { document = try JSONReader.read(text) } catch { throw .notJSON("params.data", error) }
+    do throws(JSONSyntaxError) { document = try JSONReader.read(text) } catch {
+      throw .notJSON("params.data", error)
+    }
     guard document.asObject != nil else { throw .notAnObject("params.data") }
     let data = Fields(document, place: "data")
 
@@ -97,7 +103,8 @@ extension StreamEvent {
       textOffset = try data.offset("text_offset")
       if try payload.isText(orAbsent: true) { delta = (try payload.string("delta")).map { Array($0.utf8) } }
     case .snapshot, .close, .cancel, .error, .finish:
-      let source = try payload.object("snapshot").map { Fields($0, place: "data.payload.snapshot") } ?? payload
+      let source =
+        try payload.object("snapshot").map { Fields($0, place: "data.payload.snapshot") } ?? payload
       if try source.isText(orAbsent: false) { snapshot = (try source.string("text")).map { Array($0.utf8) } }
     case .open, .unknownStream, .foreign: break
     }

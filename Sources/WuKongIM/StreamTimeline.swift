@@ -66,10 +66,20 @@ package struct StreamTimeline: Sendable {
     endRecovery()
   }
 
-  /// A history read of `generation` failed, or its answer could not be read: what was held back is shown as far as it
-  /// fits, and the caller may read once more.
+  /// A history read of `generation` failed: what was held back is shown as far as it fits, and the caller may read once
+  /// more.
   package mutating func historyFailed(generation failed: Int) {
     if rules == .normative && failed != generation { return }
+    endRecovery()
+  }
+
+  /// A history read of `generation` was answered with something that cannot be read: counted, and failed.
+  package mutating func historyUndecodable(generation answered: Int) {
+    if rules == .normative && answered != generation {
+      counts.staleHistories += 1
+      return
+    }
+    counts.undecodable += 1
     endRecovery()
   }
 
@@ -144,7 +154,8 @@ package struct StreamTimeline: Sendable {
 
   private mutating func project(_ event: StreamEvent) {
     // R1
-    guard event.kind != .foreign, event.channel != nil, event.channel == channel, !event.clientMessageNumber.isEmpty,
+    guard event.kind != .foreign, event.channel != nil, event.channel == channel,
+      !event.clientMessageNumber.isEmpty,
       event.kind == .finish || event.lane == StreamEvent.mainLane,
       let place = place(of: event.clientMessageNumber, sequence: event.messageSequence)
     else {

@@ -40,7 +40,8 @@ package struct TimelineReplay: Sendable {
     do throws(JSONSyntaxError) {
       document = try JSONReader.read(line)
     } catch {
-      guard let repaired = LoneSurrogates.replaced(in: line), let value = try? JSONReader.read(repaired) else {
+      guard let repaired = LoneSurrogates.replaced(in: line), let value = try? JSONReader.read(repaired)
+      else {
         throw .notJSON(error)
       }
       document = value
@@ -64,9 +65,13 @@ package struct TimelineReplay: Sendable {
       timeline.receive(event)
     case "history":
       let generation = try generation(of: document, op: op)
-      guard isWhole, let page = try? HistoryPage(response: document["response"]) else {
-        timeline.receiveUndecodable()
+      let response = document["response"] ?? .null
+      if HistoryPage.isRefusal(response) {
         timeline.historyFailed(generation: generation)
+        return
+      }
+      guard isWhole, let page = try? HistoryPage(response: response) else {
+        timeline.historyUndecodable(generation: generation)
         return
       }
       // The id in store of a person channel is not the one that clients see.

@@ -40,7 +40,10 @@ package struct TimelineRow: Sendable {
   /// `demo`: a gap stays until a replacement.
   private var gapSeen = false
 
-  init(clientMessageNumber: ByteText, sequence: Int64?, arrival: Int, rules: TimelineRules, limits: TimelineLimits) {
+  init(
+    clientMessageNumber: ByteText, sequence: Int64?, arrival: Int, rules: TimelineRules,
+    limits: TimelineLimits
+  ) {
     self.clientMessageNumber = clientMessageNumber
     self.messageSequence = sequence
     self.arrival = arrival

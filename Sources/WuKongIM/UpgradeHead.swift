@@ -11,7 +11,8 @@ package struct UpgradeHead: Equatable, Sendable {
   package static let maximumBytes = 16_384
 
   package static func == (a: UpgradeHead, b: UpgradeHead) -> Bool {
-    a.startLine == b.startLine && a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
+    a.startLine == b.startLine
+      && a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
   }
 
   /// The length of the head in `bytes`, its blank line included; nil while that is not there. An error when it is too
@@ -29,7 +30,9 @@ package struct UpgradeHead: Equatable, Sendable {
 
   /// Reads a head, with or without its blank line.
   package init(_ bytes: some Collection<UInt8>) throws(WebSocketError) {
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw WebSocketError(.handshake("a head that is not UTF-8")) }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw WebSocketError(.handshake("a head that is not UTF-8"))
+    }
     // By scalars: a CR LF is one Character.
     var lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       String(line.last == "\r" ? line.dropLast() : line)
@@ -55,7 +58,8 @@ package struct UpgradeHead: Equatable, Sendable {
   /// Whether a comma-separated field holds a token, whatever its case.
   package func has(_ token: String, in name: String) -> Bool {
     fields.contains { field in
-      field.name == name && field.value.split(separator: ",").contains { Self.trimmed($0).lowercased() == token }
+      field.name == name
+        && field.value.split(separator: ",").contains { Self.trimmed($0).lowercased() == token }
     }
   }
 
@@ -77,7 +81,9 @@ package enum WebSocketHandshake {
   }
 
   /// A client's upgrade request. `key` is 16 random bytes in Base64: `newKey()`.
-  package static func request(host: String, path: String, key: String, headers: [(String, String)] = []) -> [UInt8] {
+  package static func request(host: String, path: String, key: String, headers: [(String, String)] = [])
+    -> [UInt8]
+  {
     var text =
       "GET \(path) HTTP/1.1\r\nHost: \(host)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       + "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Version: 13\r\n"

@@ -111,7 +111,8 @@ package final class WebSocketSession {
   private func begin(_ piece: FramePiece) throws(WebSocketError) {
     if piece.reserved != 0 { throw WebSocketError(.notWebSocket("a reserved bit without an extension")) }
     if piece.isMasked != (role == .server) {
-      throw WebSocketError(.notWebSocket(role == .server ? "a client's frame without a mask" : "a server's frame with a mask"))
+      throw WebSocketError(
+        .notWebSocket(role == .server ? "a client's frame without a mask" : "a server's frame with a mask"))
     }
     switch piece.opcode {
     case FrameCode.continuation:
@@ -163,7 +164,9 @@ package final class WebSocketSession {
     if payload.count >= 2 {
       code = UInt16(payload[0]) << 8 | UInt16(payload[1])
       if !Self.isCloseCode(code) { throw WebSocketError(.notWebSocket("the close code \(code)")) }
-      guard let text = String(validating: payload[2...], as: UTF8.self) else { throw WebSocketError(.notUTF8) }
+      guard let text = String(validating: payload[2...], as: UTF8.self) else {
+        throw WebSocketError(.notUTF8)
+      }
       reason = text
     }
     if state == .open { write(FrameCode.close, Array(payload.prefix(2))) }
@@ -180,7 +183,9 @@ package final class WebSocketSession {
   }
 
   private func fail(_ error: WebSocketError) {
-    if state == .open { write(FrameCode.close, [UInt8(error.closeCode >> 8), UInt8(error.closeCode & 0xFF)]) }
+    if state == .open {
+      write(FrameCode.close, [UInt8(error.closeCode >> 8), UInt8(error.closeCode & 0xFF)])
+    }
     state = .closed
     message = []
     control = []

@@ -97,7 +97,8 @@ package struct WuKongClient: Sendable {
   }
 
   /// The WebSocket is open: `connect` must be its first frame, within the server's 2 s.
-  package mutating func transportOpened(_ now: Instant, wallMilliseconds: Int = 0, _ actions: inout [Action]) {
+  package mutating func transportOpened(_ now: Instant, wallMilliseconds: Int = 0, _ actions: inout [Action])
+  {
     guard state == .opening else { return }
     state = .authenticating
     nextDeadline = now + settings.requestTimeout
@@ -158,7 +159,8 @@ package struct WuKongClient: Sendable {
     }
   }
 
-  private mutating func answered(_ id: String, _ result: JSONValue, _ now: Instant, _ actions: inout [Action]) {
+  private mutating func answered(_ id: String, _ result: JSONValue, _ now: Instant, _ actions: inout [Action])
+  {
     if state == .authenticating && id == connectID {
       // Only the code 1 is success; 0 is what an absent or unknown one means.
       let code = ReasonCode(rawValue: result["reasonCode"]?.asInt ?? 0)
@@ -171,7 +173,9 @@ package struct WuKongClient: Sendable {
         updateDeadline()
         actions.append(.online(generation: generation))
       case .authenticationFailed:
-        finish(.authenticationFailed(code: code.rawValue, message: "reasonCode \(code.rawValue)"), close: 1000, &actions)
+        finish(
+          .authenticationFailed(code: code.rawValue, message: "reasonCode \(code.rawValue)"), close: 1000,
+          &actions)
       default:
         actions.append(.close(code: 1000))
         lose(.refused(code), now, &actions)
@@ -241,7 +245,8 @@ package struct WuKongClient: Sendable {
       return
     }
     let doubled = settings.firstDelay.value.multipliedReportingOverflow(by: 1 << Int64(min(failures - 1, 40)))
-    let delay = doubled.overflow ? settings.maximumDelay : min(Nanoseconds(doubled.partialValue), settings.maximumDelay)
+    let delay =
+      doubled.overflow ? settings.maximumDelay : min(Nanoseconds(doubled.partialValue), settings.maximumDelay)
     state = .waiting
     nextDeadline = now + delay
     actions.append(.offline(loss, retryIn: delay))

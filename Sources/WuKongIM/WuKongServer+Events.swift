@@ -39,13 +39,17 @@ extension WuKongServer {
       let visibility = try trimmed("visibility")
       isPrivate = !visibility.isEmpty && visibility.lowercased() != "public"
       payload = body["payload"] ?? .null
-      if let headers = body["headers"], !headers.isNull { throw .wrongType("headers", expected: "no headers") }
+      if let headers = body["headers"], !headers.isNull {
+        throw .wrongType("headers", expected: "no headers")
+      }
     }
   }
 
   func appendEvent(_ body: JSONValue, wallMilliseconds: Int) -> HTTPAnswer {
     let request: EventRequest
-    do throws(DecodeProblem) { request = try EventRequest(body) } catch { return .refused("invalid request: \(error)") }
+    do throws(DecodeProblem) { request = try EventRequest(body) } catch {
+      return .refused("invalid request: \(error)")
+    }
     guard request.kind != .unknownStream, request.kind != .foreign else {
       return .refused("unknown event_type '\(request.type)'")
     }
@@ -65,7 +69,9 @@ extension WuKongServer {
       }
     }
     let isNew = channels[key]?.streams[request.messageNumber] == nil
-    if isNew && openStreamCount >= settings.openStreams { return .refused("message event stream cache backpressured") }
+    if isNew && openStreamCount >= settings.openStreams {
+      return .refused("message event stream cache backpressured")
+    }
 
     if let known = channels[key]?.streams[request.messageNumber]?.result(of: request.id) {
       counts.repeats += 1
@@ -80,11 +86,14 @@ extension WuKongServer {
     defer { channels[key]?.streams[request.messageNumber] = stream }
     do throws(MessageStream.Problem) {
       let (state, applied) = try stream.apply(
-        request.kind, id: request.id, lane: request.lane, isPrivate: request.isPrivate, payload: request.payload)
+        request.kind, id: request.id, lane: request.lane, isPrivate: request.isPrivate,
+        payload: request.payload)
       openStreamCount += (stream.hasOpenLane ? 1 : 0) - (wasOpen ? 1 : 0)
       if applied {
         let hidden = stream.lanes[request.lane]?.isPrivate ?? false
-        if !hidden { broadcast(request, state, base, in: key, wallMilliseconds, merged: stream.lanes[request.lane]) }
+        if !hidden {
+          broadcast(request, state, base, in: key, wallMilliseconds, merged: stream.lanes[request.lane])
+        }
       }
       return answer(request, state)
     } catch {
@@ -110,7 +119,8 @@ extension WuKongServer {
   /// Queues the notification for the members. `merged` is the lane of a terminal event, whose text goes along where the
   /// request had none.
   private func broadcast(
-    _ request: EventRequest, _ state: EventState, _ base: StoredMessage?, in key: ChannelKey, _ wallMilliseconds: Int,
+    _ request: EventRequest, _ state: EventState, _ base: StoredMessage?, in key: ChannelKey,
+    _ wallMilliseconds: Int,
     merged lane: StreamLane? = nil
   ) {
     guard !request.isPrivate, let base else { return }
@@ -120,7 +130,9 @@ extension WuKongServer {
     if request.kind == .delta, let delta = MessageStream.textDelta(request.payload) {
       // Of a repeat with another payload this is what the original computes: from the old text.
       offset = max(0, state.textEnd - delta.utf8.count)
-    } else if let lane, lane.isDurable, LaneSnapshot(posted: request.payload) == .none, let value = lane.snapshot.value {
+    } else if let lane, lane.isDurable, LaneSnapshot(posted: request.payload) == .none,
+      let value = lane.snapshot.value
+    {
       var object = payload.asObject ?? JSONObject()
       object["snapshot"] = value
       payload = .object(object)
@@ -129,7 +141,8 @@ extension WuKongServer {
       var data = JSONObject([
         ("channel_id", .string(view.seen.string)), ("channel_type", .integer(Int64(key.type))),
         ("from_uid", .string(request.sender.string)), ("message_id", .string(String(base.id))),
-        ("message_seq", .string(String(base.sequence))), ("client_msg_no", .string(request.messageNumber.string)),
+        ("message_seq", .string(String(base.sequence))),
+        ("client_msg_no", .string(request.messageNumber.string)),
         ("event_id", .string(request.id.string)), ("event_key", .string(request.lane.string)),
         ("event_type", .string(request.type)), ("timestamp", .integer(Int64(wallMilliseconds))),
       ])
@@ -138,11 +151,15 @@ extension WuKongServer {
       let bytes = RPCEnvelope.notification(
         method: "event",
         params: .object([
-          "id": .string(request.id.string), "type": .string(request.type), "timestamp": .integer(Int64(wallMilliseconds)),
+          "id": .string(request.id.string), "type": .string(request.type),
+          "timestamp": .integer(Int64(wallMilliseconds)),
           "data": .string(JSONValue.object(data).text()),
         ])
       ).bytes
-      deliver(Delivery(kind: .event(request.kind, message: request.messageNumber), receivers: view.receivers, bytes: bytes))
+      deliver(
+        Delivery(
+          kind: .event(request.kind, message: request.messageNumber), receivers: view.receivers, bytes: bytes)
+      )
     }
   }
 }

@@ -73,7 +73,9 @@ extension WuKongServer {
       if channels[key] == nil && channels.count >= settings.channels { return .refused("too many channels") }
       var channel = channels[key] ?? ServerChannel()
       if try fields.integer("reset") == 1 { channel.removeMembers() }
-      if channel.members.count + subscribers.count > settings.members { return .refused("too many subscribers") }
+      if channel.members.count + subscribers.count > settings.members {
+        return .refused("too many subscribers")
+      }
       channel.add(subscribers)
       channels[key] = channel
       return .done
@@ -92,7 +94,8 @@ extension WuKongServer {
       let header = try fields.object("header").map { Fields($0, place: "header") }
       var message = StoredMessage(
         id: 0, sequence: 0, clientMessageNumber: ByteText(try fields.key("client_msg_no") ?? ""),
-        sender: ByteText(sender), setting: try fields.integer("setting") ?? 0, timestamp: wallMilliseconds / 1_000,
+        sender: ByteText(sender), setting: try fields.integer("setting") ?? 0,
+        timestamp: wallMilliseconds / 1_000,
         payload: payload)
       message.isPersisted = try header?.integer("no_persist") != 1
       message.isSyncOnce = try header?.integer("sync_once") == 1

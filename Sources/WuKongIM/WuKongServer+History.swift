@@ -43,7 +43,9 @@ extension WuKongServer {
 
   func history(_ body: JSONValue) -> HTTPAnswer {
     let request: HistoryRequest
-    do throws(DecodeProblem) { request = try HistoryRequest(body) } catch { return .refused("invalid request: \(error)") }
+    do throws(DecodeProblem) { request = try HistoryRequest(body) } catch {
+      return .refused("invalid request: \(error)")
+    }
     return page(request)
   }
 
@@ -87,7 +89,8 @@ extension WuKongServer {
 
   /// Sequences are the places of messages from 1. Down: from `start` towards older ones, without `end`; up: from
   /// `start` towards newer ones, without `end`. Without either, the newest.
-  private func select(_ all: [StoredMessage], _ request: HistoryRequest) -> (ArraySlice<StoredMessage>, Bool) {
+  private func select(_ all: [StoredMessage], _ request: HistoryRequest) -> (ArraySlice<StoredMessage>, Bool)
+  {
     let count = Int64(all.count)
     let limit = Int64(request.limit)
     if request.isUpwards {
@@ -110,7 +113,8 @@ extension WuKongServer {
     var row = JSONObject([
       ("header", .object(["no_persist": .integer(0), "red_dot": .integer(0), "sync_once": .integer(0)])),
       ("setting", .integer(Int64(message.setting))), ("message_id", .integer(message.id)),
-      ("message_idstr", .string(String(message.id))), ("client_msg_no", .string(message.clientMessageNumber.string)),
+      ("message_idstr", .string(String(message.id))),
+      ("client_msg_no", .string(message.clientMessageNumber.string)),
       ("message_seq", .integer(message.sequence)), ("from_uid", .string(message.sender.string)),
       ("channel_id", .string(request.channel.id.string)), ("channel_type", .integer(Int64(key.type))),
       ("expire", .integer(0)), ("timestamp", .integer(Int64(message.timestamp))),
@@ -145,7 +149,9 @@ extension WuKongServer {
     if !lanes.isEmpty {
       meta["events"] = .array(
         lanes.map { name, lane in
-          var entry = JSONObject([("event_key", .string(name.string)), ("status", .string(lane.status.rawValue))])
+          var entry = JSONObject([
+            ("event_key", .string(name.string)), ("status", .string(lane.status.rawValue)),
+          ])
           if lane.sequence > 0 { entry["last_msg_event_seq"] = .integer(Int64(lane.sequence)) }
           if withSnapshots, let value = lane.snapshot.value { entry["snapshot"] = value }
           return .object(entry)

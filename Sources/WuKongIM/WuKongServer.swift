@@ -133,7 +133,9 @@ package final class WuKongServer {
 
   /// The name in store of a channel as `uid` sees it.
   func storedKey(_ channel: ChannelKey, seenBy uid: ByteText) -> ChannelKey {
-    guard channel.type == ChannelKey.person, !channel.id.string.utf8.contains(UInt8(ascii: "@")) else { return channel }
+    guard channel.type == ChannelKey.person, !channel.id.string.utf8.contains(UInt8(ascii: "@")) else {
+      return channel
+    }
     return ChannelKey(id: PersonChannel.storedID(channel.id, uid), type: channel.type)
   }
 
@@ -157,7 +159,9 @@ package final class WuKongServer {
 
   /// Stores a message and queues its `recv` for the members. A repeat of a message number by the same sender gives
   /// the message that is there.
-  func store(_ message: StoredMessage, in key: ChannelKey, bytesOf receive: (StoredMessage, ByteText) -> [UInt8])
+  func store(
+    _ message: StoredMessage, in key: ChannelKey, bytesOf receive: (StoredMessage, ByteText) -> [UInt8]
+  )
     -> StoredMessage?
   {
     guard var channel = channels[key] else { return nil }
@@ -191,9 +195,11 @@ package final class WuKongServer {
       params: .object([
         "header": .object([:]), "setting": .object(["stream": .bool(message.isStream)]),
         "messageId": .string(String(message.id)), "messageSeq": .integer(message.sequence),
-        "clientMsgNo": .string(message.clientMessageNumber.string), "timestamp": .integer(Int64(message.timestamp)),
+        "clientMsgNo": .string(message.clientMessageNumber.string),
+        "timestamp": .integer(Int64(message.timestamp)),
         "channelId": .string(seen.string), "channelType": .integer(Int64(key.type)),
         "fromUid": .string(message.sender.string), "payload": MessagePayload.value(message.payload),
-      ])).bytes
+      ])
+    ).bytes
   }
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """WuKongIM against PyPI's `websockets`, in both roles: as client of our mock and as server for our client.
 
-Needs the package `websockets` and the program WuKongDriver (built with `swift build -c release --product WuKongDriver`,
-or named by the environment variable WUKONG_DRIVER). Exit 0: all held; 77: skipped, since one of both is missing.
+Needs the package `websockets` and the program WuKongDriver (built here if it is not there, or named by the environment
+variable WUKONG_DRIVER). Exit 0: all held; 77: skipped, since one of both is missing.
 """
 
 import asyncio
@@ -27,6 +27,8 @@ except ImportError:
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DRIVER = os.environ.get("WUKONG_DRIVER", os.path.join(ROOT, ".build", "release", "WuKongDriver"))
+if not os.path.exists(DRIVER):
+    subprocess.run(["swift", "build", "-c", "release", "--product", "WuKongDriver"], cwd=ROOT, timeout=850, check=False)
 if not os.path.exists(DRIVER):
     print(f"skipped: {DRIVER} is not built")
     sys.exit(77)

@@ -9,6 +9,49 @@ import Recording
 import Scenarios
 import WuKongIM
 
+/// `memory`: what a projection weighs with every bound full, as growth of the resident set over many.
+enum MemoryRun {
+  static func run() {
+    func resident() -> Int {
+      guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+      return (Int(text.split(separator: " ")[1]) ?? 0) * 4_096
+    }
+    let before = resident()
+    let text = [UInt8](String(repeating: "你", count: 8_192).utf8)
+    let timelines = (0..<20).map { _ in full(text) }
+    let bytes = (resident() - before) / timelines.count
+    WuKongDriver.say(
+      #"{"readers":\(timelines.count),"rows":\(timelines[0].rows.count),"buffered":\(timelines[0].bufferedCount),"bytes_per_reader":\(bytes)}"#
+    )
+  }
+
+  /// 40 rows of 16,384 units, 2,048 ids each, 2,048 buffered events.
+  private static func full(_ text: [UInt8]) -> StreamTimeline {
+    let channel = ChannelKey(id: "room", type: 2)
+    var timeline = StreamTimeline(channel: channel)
+    for message in 1...40 {
+      let number = ByteText("reply-\(message)")
+      func event(_ id: Int, _ text: [UInt8]) -> StreamEvent {
+        StreamEvent(
+          id: ByteText("reply-\(message):\(id)"), kind: .delta, channel: channel, clientMessageNumber: number,
+          messageSequence: Int64(message), delta: text)
+      }
+      timeline.receive(event(0, text))
+      timeline.receive(event(1, text))
+      for id in 2..<2_048 { timeline.receive(event(id, [0x61])) }
+    }
+    timeline.connected()
+    for id in 0..<2_048 {
+      timeline.receive(
+        StreamEvent(
+          id: ByteText("reply-1:\(10_000 + id)"), kind: .delta, channel: channel,
+          clientMessageNumber: "reply-1",
+          messageSequence: 1, textOffset: id, delta: [0x61, 0x62, 0x63]))
+    }
+    return timeline
+  }
+}
+
 enum LoadRun {
   static func run(_ words: [String]) {
     var load = WuKongIMLoad()
@@ -25,6 +68,7 @@ enum LoadRun {
       case "producers": load.producers = number
       case "replies": load.replies = number
       case "deltas": load.deltas = number
+      case "type": load.channelType = number
       case "kills": load.killTimes = number
       case "units": load.deltaUnits = .uniform(low: 1, high: Double(number))
       case "interval_ms": load.interval = .constant((Double(parts[1]) ?? 0) * 1e6)
@@ -50,7 +94,9 @@ enum LoadRun {
     let begin = Instant.now()
     workload.onTick = { counts, live in
       FileHandle.standardError.write(
-        Data("\(Int((Instant.now() - begin).seconds)) s: live \(live) replies \(counts.replies) events \(counts.eventsReceived) kills \(counts.kills)\n".utf8))
+        Data(
+          "\(Int((Instant.now() - begin).seconds)) s: live \(live) replies \(counts.replies) events \(counts.eventsReceived) kills \(counts.kills)\n"
+            .utf8))
     }
     workload.run()
     let counts = workload.counts
@@ -59,7 +105,8 @@ enum LoadRun {
     func figures(_ kind: WuKongSample) -> String {
       guard let histogram = histograms[kind], histogram.count > 0 else { return "null" }
       func ms(_ p: Double) -> Double { (Double(histogram.value(atQuantile: p / 100)) / 1e4).rounded() / 100 }
-      return #"{"n":\#(histogram.count),"p50":\#(ms(50)),"p99":\#(ms(99)),"max":\#(Double(histogram.largest) / 1e6)}"#
+      return
+        #"{"n":\#(histogram.count),"p50":\#(ms(50)),"p99":\#(ms(99)),"max":\#(Double(histogram.largest) / 1e6)}"#
     }
     print(
       """

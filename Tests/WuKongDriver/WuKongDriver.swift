@@ -1,5 +1,6 @@
 // A small program for the interoperation tests: `serve` runs the WuKongIM mock, `client HOST PORT` runs one client
-// session against any WebSocket server and prints what it sees, `load …` runs the workload against a mock.
+// session against any WebSocket server and prints what it sees, `load …` runs the workload against a mock, `memory`
+// what a projection weighs.
 
 import EventLoops
 import Foundation
@@ -17,10 +18,14 @@ struct WuKongDriver {
     let words = Array(CommandLine.arguments.dropFirst())
     switch words.first {
     case "serve": serve(Array(words.dropFirst()))
-    case "client": client(host: words[1], port: Int(words[2]) ?? 0, fragments: words.count > 3 ? Int(words[3]) ?? 1 : 1)
+    case "client":
+      client(host: words[1], port: Int(words[2]) ?? 0, fragments: words.count > 3 ? Int(words[3]) ?? 1 : 1)
+    case "memory": MemoryRun.run()
     case "load": LoadRun.run(Array(words.dropFirst()))
     default:
-      say("usage: WuKongDriver serve [FAULT=PROBABILITY…] | client HOST PORT [FRAGMENTS] | load KEY=VALUE…")
+      say(
+        "usage: WuKongDriver serve [FAULT=PROBABILITY…] | client HOST PORT [FRAGMENTS] | load KEY=VALUE… | memory"
+      )
       exit(64)
     }
   }
@@ -62,7 +67,8 @@ struct WuKongDriver {
     var machine = WuKongClient(
       identity: ConnectRequest(uid: "reader-7", token: "tk", deviceID: "d1"), settings: settings)
     var timeline = StreamTimeline()
-    guard let queue = try? EventQueue(), let destination = try? SocketDestination(host: host, port: port) else { exit(70) }
+    guard let queue = try? EventQueue(), let destination = try? SocketDestination(host: host, port: port)
+    else { exit(70) }
     var descriptor: Int32 = -1
     var webSocket: WebSocketSession?
     var head: [UInt8] = []
@@ -124,7 +130,8 @@ struct WuKongDriver {
           timeline.receive(event)
           say("text \(timeline.row(event.clientMessageNumber)?.string ?? "")")
         case .undecodable: say("undecodable")
-        case .offline(let loss, let delay): say("offline \(loss) \(delay.map { "\(Int($0.milliseconds))" } ?? "never")")
+        case .offline(let loss, let delay):
+          say("offline \(loss) \(delay.map { "\(Int($0.milliseconds))" } ?? "never")")
         case .ended(let ending):
           say("ended \(ending)")
           isOver = true
@@ -163,7 +170,9 @@ struct WuKongDriver {
     let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 65_536)
     act { $0.start($1, &$2) }
     while !isOver {
-      guard let ready = try? queue.wait(until: machine.nextDeadline ?? Instant.now() + .seconds(10)) else { break }
+      guard let ready = try? queue.wait(until: machine.nextDeadline ?? Instant.now() + .seconds(10)) else {
+        break
+      }
       let hasBytes = ready.contains { $0.isReadable || $0.isClosed }
       if hasBytes, descriptor >= 0 {
         switch StreamSocket.receive(descriptor, buffer) {

@@ -24,7 +24,8 @@ struct ReplyStory {
   }
 
   static let clusters = [
-    "a", "Z", " ", "\n", "\"", "\\", "é", "e\u{301}", "n\u{303}\u{323}", "你", "好", "語", "한", "\u{1112}\u{1161}\u{11AB}",
+    "a", "Z", " ", "\n", "\"", "\\", "é", "e\u{301}", "n\u{303}\u{323}", "你", "好", "語", "한",
+    "\u{1112}\u{1161}\u{11AB}",
     "🙂", "👩‍👩‍👧‍👦", "👍🏽", "🇩🇪", "❤️", "𝒳", "\u{200D}", "ﷺ", "न्ही", "\u{10FFFF}", "\u{2028}", "\u{0}",
   ]
 
@@ -37,7 +38,8 @@ struct ReplyStory {
   }
 
   func event(
-    _ id: String, _ kind: StreamEvent.Kind, offset: Int? = nil, delta: [UInt8]? = nil, snapshot: [UInt8]? = nil
+    _ id: String, _ kind: StreamEvent.Kind, offset: Int? = nil, delta: [UInt8]? = nil,
+    snapshot: [UInt8]? = nil
   ) -> StreamEvent {
     StreamEvent(
       id: ByteText(id), kind: kind, channel: ChannelKey(id: "room", type: 2), clientMessageNumber: "reply",
@@ -59,8 +61,12 @@ struct ReplyStory {
 
     func check(_ where_: String) {
       guard problem == nil, let row = timeline.row("reply") else { return }
-      if !story.truth.starts(with: row.text) { problem = "seed \(seed): not a prefix after \(where_): \(row.string)" }
-      if String(validating: row.text, as: UTF8.self) == nil { problem = "seed \(seed): not UTF-8 after \(where_)" }
+      if !story.truth.starts(with: row.text) {
+        problem = "seed \(seed): not a prefix after \(where_): \(row.string)"
+      }
+      if String(validating: row.text, as: UTF8.self) == nil {
+        problem = "seed \(seed): not UTF-8 after \(where_)"
+      }
     }
     func answer(_ index: Int) {
       let history = histories.remove(at: index)
@@ -71,7 +77,8 @@ struct ReplyStory {
       var page = HistoryPage()
       page.rows = [
         HistoryPage.Row(
-          clientMessageNumber: "reply", messageSequence: 9, channel: nil, isStream: true, mainText: history.text,
+          clientMessageNumber: "reply", messageSequence: 9, channel: nil, isStream: true,
+          mainText: history.text,
           mainLane: history.finished ? .closed : .open, isCompleted: history.finished)
       ]
       timeline.apply(page, generation: history.generation)
@@ -159,7 +166,9 @@ struct ReplyStory {
     let seed: UInt64 = 7
     var random = SeededRandom(seed: seed)
     var timeline = StreamTimeline(channel: ChannelKey(id: "room", type: 2))
-    let kinds: [StreamEvent.Kind] = [.open, .delta, .delta, .delta, .snapshot, .close, .cancel, .error, .finish]
+    let kinds: [StreamEvent.Kind] = [
+      .open, .delta, .delta, .delta, .snapshot, .close, .cancel, .error, .finish,
+    ]
 
     for step in 0..<200_000 {
       if step % 9_000 == 0 { timeline.connected() }

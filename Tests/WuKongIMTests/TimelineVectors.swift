@@ -13,7 +13,8 @@ struct TimelineVector: Sendable, CustomTestStringConvertible {
   var testDescription: String { id }
 
   static let all: [TimelineVector] = {
-    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Vectors/wukongim/timeline.json")
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../Vectors/wukongim/timeline.json")
     guard let text = try? Data(contentsOf: path), let document = try? JSONReader.read(text) else { return [] }
     return (document["cases"]?.asArray ?? []).map { value in
       let channel = value["channel"]?.asString?.split(separator: ":")
@@ -39,7 +40,8 @@ enum Wire {
       payload["snapshot"] = .object(["kind": .string("text"), "text": .string(text)])
     }
     var data = JSONObject([
-      ("channel_id", .string(channel)), ("channel_type", .integer(Int64(type))), ("from_uid", .string("author-42")),
+      ("channel_id", .string(channel)), ("channel_type", .integer(Int64(type))),
+      ("from_uid", .string("author-42")),
       ("message_id", .string("90071992547")), ("message_seq", .string(String(sequence))),
       ("client_msg_no", .string(message)), ("event_id", .string(id)), ("event_key", .string(lane)),
       ("event_type", .string("stream.\(kind)")), ("timestamp", .integer(1_790_000_000_123)),
@@ -56,7 +58,8 @@ enum Wire {
   }
 
   static func history(
-    generation: Int, lane: String, text: String?, completed: Bool, message: String = "reply-42", sequence: Int = 9,
+    generation: Int, lane: String, text: String?, completed: Bool, message: String = "reply-42",
+    sequence: Int = 9,
     channel: String = "room-42", type: Int = 2, setting: Int = 2
   ) -> JSONValue {
     var entry = JSONObject([("event_key", .string("main")), ("status", .string(lane))])
@@ -66,7 +69,8 @@ enum Wire {
       "events": .array(lane == "absent" ? [] : [.object(entry)]),
     ])
     let row: JSONValue = .object([
-      "setting": .integer(Int64(setting)), "client_msg_no": .string(message), "message_seq": .integer(Int64(sequence)),
+      "setting": .integer(Int64(setting)), "client_msg_no": .string(message),
+      "message_seq": .integer(Int64(sequence)),
       "channel_id": .string(channel), "channel_type": .integer(Int64(type)), "event_meta": meta,
     ])
     return .object([
@@ -76,13 +80,16 @@ enum Wire {
   }
 
   static func base(
-    sequence: Int, message: String = "reply-42", stream: Bool = true, channel: String = "room-42", type: Int = 2
+    sequence: Int, message: String = "reply-42", stream: Bool = true, channel: String = "room-42",
+    type: Int = 2
   ) -> JSONValue {
     .object([
       "op": .string("recv"),
       "params": .object([
-        "header": .object([:]), "setting": .object(["stream": .bool(stream)]), "messageId": .string("90071992547"),
-        "messageSeq": .integer(Int64(sequence)), "clientMsgNo": .string(message), "timestamp": .integer(1_790_000_000),
+        "header": .object([:]), "setting": .object(["stream": .bool(stream)]),
+        "messageId": .string("90071992547"),
+        "messageSeq": .integer(Int64(sequence)), "clientMsgNo": .string(message),
+        "timestamp": .integer(1_790_000_000),
         "channelId": .string(channel), "channelType": .integer(Int64(type)), "fromUid": .string("author-42"),
         "payload": .object(["type": .integer(1), "content": .string("")]),
       ]),
@@ -111,7 +118,8 @@ struct VectorPlayer {
   mutating func play(_ step: JSONValue) throws {
     let parts = step.asArray ?? []
     let what = parts[0].asString ?? ""
-    let options = parts.last?.asObject != nil && !["event", "line", "expect"].contains(what) ? parts.last : nil
+    let options =
+      parts.last?.asObject != nil && !["event", "line", "expect"].contains(what) ? parts.last : nil
     let message = options?["message"]?.asString ?? "reply-42"
     let sequence = options?["seq"]?.asInt ?? 9
     let lane = options?["lane"]?.asString ?? "main"
@@ -128,11 +136,14 @@ struct VectorPlayer {
       for index in 0..<(parts[2].asInt ?? 0) {
         let offset = (parts[3].asInt ?? 0) + index
         try feed(
-          Wire.event("delta", id: "\(parts[1].asString ?? "")\(index)", text: "x", offset: .integer(Int64(offset))))
+          Wire.event(
+            "delta", id: "\(parts[1].asString ?? "")\(index)", text: "x", offset: .integer(Int64(offset))))
       }
     case "messages":
       for sequence in (parts[1].asInt ?? 0)...(parts[2].asInt ?? 0) {
-        try feed(Wire.event("delta", id: "1", text: "x", offset: .integer(0), message: "m\(sequence)", sequence: sequence))
+        try feed(
+          Wire.event(
+            "delta", id: "1", text: "x", offset: .integer(0), message: "m\(sequence)", sequence: sequence))
       }
     case "open", "snapshot", "close", "cancel", "error", "finish":
       let text = parts.count > 2 && !parts[2].isNull && parts[2].asObject == nil ? Self.text(parts[2]) : nil
@@ -143,14 +154,17 @@ struct VectorPlayer {
     case "history":
       try feed(
         Wire.history(
-          generation: parts[1].asInt ?? 0, lane: parts[2].asString ?? "", text: parts[3].isNull ? nil : Self.text(parts[3]),
-          completed: parts[4].asBool ?? false, message: message, sequence: sequence, channel: channel, type: type,
+          generation: parts[1].asInt ?? 0, lane: parts[2].asString ?? "",
+          text: parts[3].isNull ? nil : Self.text(parts[3]),
+          completed: parts[4].asBool ?? false, message: message, sequence: sequence, channel: channel,
+          type: type,
           setting: options?["setting"]?.asInt ?? 2))
     case "history_failed": try feed(Wire.historyFailed(generation: parts[1].asInt ?? 0))
     case "recv":
       try feed(
         Wire.base(
-          sequence: parts[1].asInt ?? 0, message: message, stream: options?["stream"]?.asBool ?? true, channel: channel,
+          sequence: parts[1].asInt ?? 0, message: message, stream: options?["stream"]?.asBool ?? true,
+          channel: channel,
           type: type))
     case "event": try feed(.object(["op": .string("event"), "params": parts[1]]))
     case "line": try feed(parts[1])
@@ -175,7 +189,9 @@ struct VectorPlayer {
       if let value = wanted[key] { #expect(row?[key] == value, "\(id): \(key)") }
     }
     if let count = wanted["rows"]?.asInt { #expect(rows.count == count, "\(id): rows") }
-    if let order = wanted["order"] { #expect(JSONValue.array(rows.compactMap { $0["client_msg_no"] }) == order, "\(id)") }
+    if let order = wanted["order"] {
+      #expect(JSONValue.array(rows.compactMap { $0["client_msg_no"] }) == order, "\(id)")
+    }
     if let sequences = wanted["sequences"]?.asArray {
       #expect(rows.first?["message_seq"] == sequences.first, "\(id): first sequence")
       #expect(rows.last?["message_seq"] == sequences.last, "\(id): last sequence")

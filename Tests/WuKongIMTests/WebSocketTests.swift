@@ -12,7 +12,9 @@ extension WebSocketSession {
     while !rest.isEmpty {
       let piece = Array(rest.prefix(size))
       rest = rest.dropFirst(size)
-      do throws(WebSocketError) { try receive(piece) { messages.append($0) } } catch { return (messages, error) }
+      do throws(WebSocketError) { try receive(piece) { messages.append($0) } } catch {
+        return (messages, error)
+      }
     }
     return (messages, nil)
   }
@@ -28,7 +30,9 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
     out += [bit | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
   } else {
     out.append(bit | 127)
-    for shift in stride(from: 56, through: 0, by: -8) { out.append(UInt8(truncatingIfNeeded: payload.count >> shift)) }
+    for shift in stride(from: 56, through: 0, by: -8) {
+      out.append(UInt8(truncatingIfNeeded: payload.count >> shift))
+    }
   }
   if !masked { return out + payload }
   let mask: [UInt8] = [1, 2, 3, 4]
@@ -41,11 +45,16 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
   }
 
   @Test func base64ReadsWhatItWrites() {
-    for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy")] {
+    for (plain, coded) in [
+      ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+      ("foobar", "Zm9vYmFy"),
+    ] {
       #expect(Base64.encode(Array(plain.utf8)) == coded)
       #expect(Base64.decode(Array(coded.utf8)) == Array(plain.utf8))
     }
-    for bad in ["Zg", "Zg=", "Zh==", "Z===", "Zm9=", "Z m9", "=Zm9", "Zg==Zg=="] { #expect(Base64.decode(Array(bad.utf8)) == nil, "\(bad)") }
+    for bad in ["Zg", "Zg=", "Zh==", "Z===", "Zm9=", "Z m9", "=Zm9", "Zg==Zg=="] {
+      #expect(Base64.decode(Array(bad.utf8)) == nil, "\(bad)")
+    }
   }
 
   @Test func examplesOfTheRFC() {
@@ -54,8 +63,12 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
 
     // Section 5.7.
     #expect(client.feed([0x81, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f]).0 == [.text(Array("Hello".utf8))])
-    #expect(server.feed([0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58]).0 == [.text(Array("Hello".utf8))])
-    #expect(client.feed([0x01, 0x03, 0x48, 0x65, 0x6c, 0x80, 0x02, 0x6c, 0x6f]).0 == [.text(Array("Hello".utf8))])
+    #expect(
+      server.feed([0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58]).0 == [
+        .text(Array("Hello".utf8))
+      ])
+    #expect(
+      client.feed([0x01, 0x03, 0x48, 0x65, 0x6c, 0x80, 0x02, 0x6c, 0x6f]).0 == [.text(Array("Hello".utf8))])
     #expect(client.feed([0x89, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f]).0 == [.ping(Array("Hello".utf8))])
     let pong = client.takeOutput()
     #expect(pong.count == 11 && pong[0] == 0x8A && pong[1] == 0x85)
@@ -64,7 +77,9 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
 
   @Test func controlFramesBetweenFragments() {
     let server = WebSocketSession(role: .server)
-    let bytes = frame(0x01, [0xE4, 0xBD]) + frame(0x89, [7]) + frame(0x00, [0xA0, 0xE5]) + frame(0x8A, []) + frame(0x80, [0xA5, 0xBD])
+    let bytes =
+      frame(0x01, [0xE4, 0xBD]) + frame(0x89, [7]) + frame(0x00, [0xA0, 0xE5]) + frame(0x8A, [])
+      + frame(0x80, [0xA5, 0xBD])
 
     for size in [1, 2, 3, 7, 1_000] {
       let (messages, error) = server.feed(bytes, size: size)
@@ -141,7 +156,10 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
     let server = WebSocketSession(role: .server, limits: limits)
 
     #expect(server.feed(frame(0x02, [UInt8](repeating: 1, count: 6))).1 == nil)
-    #expect(server.feed(frame(0x80, [UInt8](repeating: 1, count: 4))).0 == [.binary([UInt8](repeating: 1, count: 10))])
+    #expect(
+      server.feed(frame(0x80, [UInt8](repeating: 1, count: 4))).0 == [
+        .binary([UInt8](repeating: 1, count: 10))
+      ])
     #expect(server.feed(frame(0x02, [UInt8](repeating: 1, count: 6))).1 == nil)
     #expect(server.feed(frame(0x80, [UInt8](repeating: 1, count: 5))).1?.kind == .messageTooBig(limit: 10))
   }
@@ -158,7 +176,10 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
     #expect(client.feed(server.takeOutput()).0 == [.close(code: 4001, reason: "")])
     #expect(client.state == .closed)
     #expect(!client.hasOutput && !server.hasOutput)
-    #expect(WebSocketSession(role: .client).feed(frame(0x88, [], masked: false)).0 == [.close(code: 1005, reason: "")])
+    #expect(
+      WebSocketSession(role: .client).feed(frame(0x88, [], masked: false)).0 == [
+        .close(code: 1005, reason: "")
+      ])
   }
 
   @Test func messagesCrossUnchangedUnderAnySplit() {
@@ -199,7 +220,9 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
     let response = try WebSocketHandshake.response(to: try UpgradeHead(request))
 
     try WebSocketHandshake.check(try UpgradeHead(response), key: key)
-    #expect(throws: WebSocketError.self) { try WebSocketHandshake.check(try UpgradeHead(response), key: WebSocketHandshake.newKey()) }
+    #expect(throws: WebSocketError.self) {
+      try WebSocketHandshake.check(try UpgradeHead(response), key: WebSocketHandshake.newKey())
+    }
   }
 
   @Test(arguments: [
@@ -212,10 +235,14 @@ func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = true) -> [UInt8] {
     "GET / HTTP/1.1\r\n: a", "", "GET / HTTP/1.1\r\nHo st: a",
   ])
   func badUpgradesAreRefused(_ request: String) {
-    #expect(throws: WebSocketError.self) { try WebSocketHandshake.response(to: try UpgradeHead(Array(request.utf8))) }
+    #expect(throws: WebSocketError.self) {
+      try WebSocketHandshake.response(to: try UpgradeHead(Array(request.utf8)))
+    }
   }
 
   @Test func anEndlessHeadIsRefused() {
-    #expect(throws: WebSocketError.self) { try UpgradeHead.length(in: [UInt8](repeating: 0x41, count: 20_000)) }
+    #expect(throws: WebSocketError.self) {
+      try UpgradeHead.length(in: [UInt8](repeating: 0x41, count: 20_000))
+    }
   }
 }

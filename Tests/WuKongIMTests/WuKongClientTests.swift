@@ -11,10 +11,13 @@ import WuKongIM
     var now = Instant(nanoseconds: 0)
 
     init(_ settings: WuKongClientSettings = WuKongClientSettings()) {
-      client = WuKongClient(identity: ConnectRequest(uid: "reader-7", token: "tk", deviceID: "d1"), settings: settings)
+      client = WuKongClient(
+        identity: ConnectRequest(uid: "reader-7", token: "tk", deviceID: "d1"), settings: settings)
     }
 
-    mutating func act(_ body: (inout WuKongClient, Instant, inout [WuKongClient.Action]) -> Void) -> [WuKongClient.Action] {
+    mutating func act(_ body: (inout WuKongClient, Instant, inout [WuKongClient.Action]) -> Void)
+      -> [WuKongClient.Action]
+    {
       var actions: [WuKongClient.Action] = []
       body(&client, now, &actions)
       return actions
@@ -26,7 +29,9 @@ import WuKongIM
     }
 
     mutating func open() -> [WuKongClient.Action] { act { $0.transportOpened($1, wallMilliseconds: 0, &$2) } }
-    mutating func receive(_ text: String) -> [WuKongClient.Action] { act { $0.received(Array(text.utf8), $1, &$2) } }
+    mutating func receive(_ text: String) -> [WuKongClient.Action] {
+      act { $0.received(Array(text.utf8), $1, &$2) }
+    }
     mutating func end() -> [WuKongClient.Action] { act { $0.transportEnded($1, .transport, &$2) } }
     mutating func authenticate(_ id: String) -> [WuKongClient.Action] {
       receive(#"{"jsonrpc":"2.0","id":"\#(id)","result":{"header":{},"reasonCode":1,"nodeId":1}}"#)
@@ -108,13 +113,18 @@ import WuKongIM
     _ = life.authenticate("c1")
 
     let recv = life.receive(
-      #"{"jsonrpc":"2.0","method":"recv","params":{"header":{},"setting":{"stream":true},"messageId":"90071992547","messageSeq":9,"clientMsgNo":"reply-42","timestamp":1790000000,"channelId":"room-42","channelType":2,"fromUid":"author-42","payload":{"type":1,"content":""}}}"#)
+      #"{"jsonrpc":"2.0","method":"recv","params":{"header":{},"setting":{"stream":true},"messageId":"90071992547","messageSeq":9,"clientMsgNo":"reply-42","timestamp":1790000000,"channelId":"room-42","channelType":2,"fromUid":"author-42","payload":{"type":1,"content":""}}}"#
+    )
     let event = life.receive(
-      #"{"jsonrpc":"2.0","method":"event","params":{"id":"reply-42:2","type":"stream.delta","timestamp":1790000000123,"data":"{\"channel_id\":\"room-42\",\"channel_type\":2,\"client_msg_no\":\"reply-42\",\"event_key\":\"main\",\"text_offset\":0,\"payload\":{\"kind\":\"text\",\"delta\":\"a\"}}"}}"#)
+      #"{"jsonrpc":"2.0","method":"event","params":{"id":"reply-42:2","type":"stream.delta","timestamp":1790000000123,"data":"{\"channel_id\":\"room-42\",\"channel_type\":2,\"client_msg_no\":\"reply-42\",\"event_key\":\"main\",\"text_offset\":0,\"payload\":{\"kind\":\"text\",\"delta\":\"a\"}}"}}"#
+    )
 
     #expect(recv.count == 2)
     guard case .send(let bytes) = try #require(recv.last) else { return }
-    #expect(String(decoding: bytes, as: UTF8.self) == #"{"jsonrpc":"2.0","method":"recvack","params":{"header":{},"messageId":"90071992547","messageSeq":9}}"#)
+    #expect(
+      String(decoding: bytes, as: UTF8.self)
+        == #"{"jsonrpc":"2.0","method":"recvack","params":{"header":{},"messageId":"90071992547","messageSeq":9}}"#
+    )
     #expect(event.count == 1)
   }
 
@@ -122,16 +132,25 @@ import WuKongIM
     var wrong = Life()
     _ = wrong.act { $0.start($1, &$2) }
     _ = wrong.open()
-    #expect(wrong.receive(#"{"jsonrpc":"2.0","id":"c1","error":{"code":2,"message":"auth failed"}}"#) == [.close(code: 1000), .ended(.authenticationFailed(code: 2, message: "auth failed"))])
+    #expect(
+      wrong.receive(#"{"jsonrpc":"2.0","id":"c1","error":{"code":2,"message":"auth failed"}}"#) == [
+        .close(code: 1000), .ended(.authenticationFailed(code: 2, message: "auth failed")),
+      ])
     var kicked = Life()
     _ = kicked.act { $0.start($1, &$2) }
     _ = kicked.open()
     _ = kicked.authenticate("c1")
-    #expect(kicked.receive(#"{"jsonrpc":"2.0","method":"disconnect","params":{"reasonCode":12,"reason":"kicked"}}"#) == [.close(code: 1000), .ended(.kicked(reason: "kicked"))])
+    #expect(
+      kicked.receive(#"{"jsonrpc":"2.0","method":"disconnect","params":{"reasonCode":12,"reason":"kicked"}}"#)
+        == [.close(code: 1000), .ended(.kicked(reason: "kicked"))])
     #expect(kicked.client.nextDeadline == nil)
   }
 
-  @Test(arguments: ["", "{", "[]", "[{}]", "null", "{}", #"{"id":5,"result":{}}"#, #"{"jsonrpc":"1.0","id":"c1","result":{}}"#, #"{"method":"recv","params":{"messageId":7}}"#, String(repeating: "[", count: 1_000)])
+  @Test(arguments: [
+    "", "{", "[]", "[{}]", "null", "{}", #"{"id":5,"result":{}}"#,
+    #"{"jsonrpc":"1.0","id":"c1","result":{}}"#, #"{"method":"recv","params":{"messageId":7}}"#,
+    String(repeating: "[", count: 1_000),
+  ])
   func hostileFramesEndTheConnectionWithATypedLoss(_ text: String) {
     var life = Life()
     _ = life.act { $0.start($1, &$2) }

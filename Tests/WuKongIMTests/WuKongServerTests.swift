@@ -6,13 +6,20 @@ import WuKongIM
 
 @Suite struct WuKongServerTests {
   /// A server with reader-7 and author-42 in room-42 and a stream message reply-42 in it.
-  static func make(_ settings: WuKongServerSettings = WuKongServerSettings(), base: Bool = true) -> WuKongServer {
+  static func make(_ settings: WuKongServerSettings = WuKongServerSettings(), base: Bool = true)
+    -> WuKongServer
+  {
     let server = WuKongServer(settings: settings)
     _ = post(server, "/user/token", #"{"uid":"reader-7","token":"tk","device_flag":0,"device_level":1}"#)
     _ = post(server, "/user/token", #"{"uid":"author-42","token":"ta","device_flag":0,"device_level":1}"#)
-    _ = post(server, "/channel", #"{"channel_id":"room-42","channel_type":2,"reset":1,"subscribers":["reader-7","author-42"]}"#)
+    _ = post(
+      server, "/channel",
+      #"{"channel_id":"room-42","channel_type":2,"reset":1,"subscribers":["reader-7","author-42"]}"#)
     if base {
-      _ = post(server, "/message/send", #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"reply-42","setting":2,"payload":"eyJ0eXBlIjoxLCJjb250ZW50IjoiIn0="}"#)
+      _ = post(
+        server, "/message/send",
+        #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"reply-42","setting":2,"payload":"eyJ0eXBlIjoxLCJjb250ZW50IjoiIn0="}"#
+      )
     }
     _ = server.takeDeliveries()
     return server
@@ -28,16 +35,22 @@ import WuKongIM
   ) -> HTTPAnswer {
     post(
       server, "/message/event",
-      #"{"channel_id":"room-42","channel_type":2,"from_uid":"\#(from)","client_msg_no":"\#(message)","event_id":"\#(id)","event_key":"\#(lane)","event_type":"\#(type)","visibility":"\#(visibility)","payload":\#(payload)}"#)
+      #"{"channel_id":"room-42","channel_type":2,"from_uid":"\#(from)","client_msg_no":"\#(message)","event_id":"\#(id)","event_key":"\#(lane)","event_type":"\#(type)","visibility":"\#(visibility)","payload":\#(payload)}"#
+    )
   }
 
-  static func delta(_ text: String) -> String { JSONValue.object(["kind": .string("text"), "delta": .string(text)]).text() }
+  static func delta(_ text: String) -> String {
+    JSONValue.object(["kind": .string("text"), "delta": .string(text)]).text()
+  }
   static func snapshot(_ text: String) -> String {
     JSONValue.object(["snapshot": .object(["kind": .string("text"), "text": .string(text)])]).text()
   }
 
   static func history(_ server: WuKongServer, _ mode: String = "full") -> JSONValue {
-    post(server, "/channel/messagesync", #"{"login_uid":"reader-7","channel_id":"room-42","channel_type":2,"limit":40,"event_summary_mode":"\#(mode)"}"#).body
+    post(
+      server, "/channel/messagesync",
+      #"{"login_uid":"reader-7","channel_id":"room-42","channel_type":2,"limit":40,"event_summary_mode":"\#(mode)"}"#
+    ).body
   }
 
   static func events(_ server: WuKongServer) throws -> [StreamEvent] {
@@ -55,14 +68,20 @@ import WuKongIM
     let third = Self.event(server, "reply-42:3", "stream.finish", Self.snapshot("你好🙂"))
 
     #expect(first.status == 200)
-    #expect(second.body.text() == #"{"status":200,"data":{"client_msg_no":"reply-42","event_key":"main","event_id":"reply-42:2","msg_event_seq":0,"stream_status":"open","channel_id":"room-42","channel_type":2,"from_uid":"author-42"}}"#)
+    #expect(
+      second.body.text()
+        == #"{"status":200,"data":{"client_msg_no":"reply-42","event_key":"main","event_id":"reply-42:2","msg_event_seq":0,"stream_status":"open","channel_id":"room-42","channel_type":2,"from_uid":"author-42"}}"#
+    )
     #expect(third.body["data"]?["event_key"] == .string("__finish__"))
     #expect(third.body["data"]?["msg_event_seq"] == .integer(2))
     #expect(third.body["data"]?["stream_status"] == .string("closed"))
     let row = Self.history(server)["messages"]?[0]
     #expect(row?["payload"] == .string("eyJ0eXBlIjoxLCJjb250ZW50IjoiIn0="))
     #expect(row?["stream_data"] == .string("5L2g5aW98J+Zgg=="))
-    #expect(row?["event_meta"]?.text() == #"{"has_events":true,"completed":true,"event_version":1,"last_msg_event_seq":1,"event_count":1,"events":[{"event_key":"main","status":"closed","last_msg_event_seq":1,"snapshot":{"kind":"text","text":"你好🙂"}}]}"#)
+    #expect(
+      row?["event_meta"]?.text()
+        == #"{"has_events":true,"completed":true,"event_version":1,"last_msg_event_seq":1,"event_count":1,"events":[{"event_key":"main","status":"closed","last_msg_event_seq":1,"snapshot":{"kind":"text","text":"你好🙂"}}]}"#
+    )
     #expect(row?["event_sync_hint"]?.text() == #"{"client_msg_no":"reply-42","from_msg_event_seq":0}"#)
     let events = try Self.events(server)
     #expect(events.map(\.kind) == [.open, .delta, .finish])
@@ -125,7 +144,9 @@ import WuKongIM
     #expect(late.body["data"]?["msg_event_seq"] == .integer(1))
     #expect(try Self.events(server).isEmpty)
     // After a cancel no lane is open: a finish must carry a snapshot.
-    #expect(Self.event(server, "4", "stream.finish").body == .object(["msg": .string("message event stream cache miss"), "status": .integer(400)]))
+    #expect(
+      Self.event(server, "4", "stream.finish").body
+        == .object(["msg": .string("message event stream cache miss"), "status": .integer(400)]))
     let finish = Self.event(server, "5", "stream.finish", Self.snapshot("abc"))
     #expect(finish.body["data"]?["msg_event_seq"] == .integer(2))
     let after = Self.event(server, "6", "stream.delta", Self.delta("zz"))
@@ -162,7 +183,9 @@ import WuKongIM
     _ = Self.event(server, "2", "stream.snapshot", #"{"kind":"text","text":"abcd"}"#)
     _ = Self.event(server, "3", "stream.finish", Self.snapshot("abcd"))
 
-    #expect(Self.history(server)["messages"]?[0]?["event_meta"]?["events"]?[0]?["snapshot"]?["text"] == .string("abcd"))
+    #expect(
+      Self.history(server)["messages"]?[0]?["event_meta"]?["events"]?[0]?["snapshot"]?["text"]
+        == .string("abcd"))
   }
 
   @Test func privateEventsAndLanesReachNobodyButStandInTheHistory() throws {
@@ -188,12 +211,18 @@ import WuKongIM
 
   @Test func thePublicNeedsAStreamBaseOfTheSameSender() {
     let server = Self.make(base: false)
-    let wanted = HTTPAnswer(400, .object(["msg": .string("committed stream base message required"), "status": .integer(400)]))
+    let wanted = HTTPAnswer(
+      400, .object(["msg": .string("committed stream base message required"), "status": .integer(400)]))
 
     #expect(Self.event(server, "1", "stream.delta", Self.delta("a")) == wanted)
     for (setting, header) in [(0, "{}"), (2, #"{"no_persist":1}"#), (2, #"{"sync_once":1}"#)] {
-      _ = Self.post(server, "/message/send", #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"m\#(setting)\#(header.count)","header":\#(header),"setting":\#(setting),"payload":""}"#)
-      #expect(Self.event(server, "1", "stream.delta", Self.delta("a"), message: "m\(setting)\(header.count)") == wanted)
+      _ = Self.post(
+        server, "/message/send",
+        #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"m\#(setting)\#(header.count)","header":\#(header),"setting":\#(setting),"payload":""}"#
+      )
+      #expect(
+        Self.event(server, "1", "stream.delta", Self.delta("a"), message: "m\(setting)\(header.count)")
+          == wanted)
     }
     #expect(Self.event(Self.make(), "1", "stream.delta", Self.delta("a"), from: "reader-7") == wanted)
   }
@@ -206,7 +235,13 @@ import WuKongIM
     server.endFanOut()
     let retried = Self.event(server, "1", "stream.delta", Self.delta("a"))
 
-    #expect(busy == HTTPAnswer(400, .object(["msg": .string("stream event admission busy; retry the same event_id"), "status": .integer(400)])))
+    #expect(
+      busy
+        == HTTPAnswer(
+          400,
+          .object([
+            "msg": .string("stream event admission busy; retry the same event_id"), "status": .integer(400),
+          ])))
     #expect(retried.status == 200)
     #expect(server.counts.busy == 1)
   }
@@ -215,7 +250,10 @@ import WuKongIM
     var settings = WuKongServerSettings()
     settings.openStreams = 1
     let server = Self.make(settings)
-    _ = Self.post(server, "/message/send", #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"second","setting":2,"payload":""}"#)
+    _ = Self.post(
+      server, "/message/send",
+      #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"second","setting":2,"payload":""}"#
+    )
     _ = Self.event(server, "1", "stream.delta", Self.delta("a"))
 
     #expect(Self.event(server, "1", "stream.delta", Self.delta("a"), message: "second").status == 400)
@@ -229,9 +267,14 @@ import WuKongIM
     func meta(_ mode: String) -> JSONValue? { Self.history(server, mode)["messages"]?[0]?["event_meta"] }
 
     #expect(meta("full")?["events"]?[0]?["snapshot"] != nil)
-    #expect(meta("basic")?.text() == #"{"has_events":true,"event_count":1,"open_event_count":1,"events":[{"event_key":"main","status":"open"}]}"#)
+    #expect(
+      meta("basic")?.text()
+        == #"{"has_events":true,"event_count":1,"open_event_count":1,"events":[{"event_key":"main","status":"open"}]}"#
+    )
     #expect(meta("") == nil)
-    let byFlag = Self.post(server, "/channel/messagesync", #"{"login_uid":"reader-7","channel_id":"room-42","channel_type":2,"include_event_meta":1}"#)
+    let byFlag = Self.post(
+      server, "/channel/messagesync",
+      #"{"login_uid":"reader-7","channel_id":"room-42","channel_type":2,"include_event_meta":1}"#)
     #expect(byFlag.body["messages"]?[0]?["event_meta"]?["events"]?[0]?["snapshot"] != nil)
     #expect(meta("all") == nil)
   }
@@ -239,10 +282,16 @@ import WuKongIM
   @Test func pagesOfTheHistory() {
     let server = Self.make(base: false)
     for number in 1...10 {
-      _ = Self.post(server, "/message/send", #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"m\#(number)","setting":0,"payload":""}"#)
+      _ = Self.post(
+        server, "/message/send",
+        #"{"from_uid":"author-42","channel_id":"room-42","channel_type":2,"client_msg_no":"m\#(number)","setting":0,"payload":""}"#
+      )
     }
     func page(_ rest: String) -> String {
-      let body = Self.post(server, "/channel/messagesync", #"{"login_uid":"reader-7","channel_id":"room-42","channel_type":2,\#(rest)}"#).body
+      let body = Self.post(
+        server, "/channel/messagesync",
+        #"{"login_uid":"reader-7","channel_id":"room-42","channel_type":2,\#(rest)}"#
+      ).body
       let numbers = body["messages"]?.asArray?.compactMap { $0["message_seq"]?.asInt }.map(String.init) ?? []
       return numbers.joined(separator: ",") + " more \(body["more"]?.asInt ?? -1)"
     }
@@ -256,15 +305,23 @@ import WuKongIM
   }
 
   @Test func onlyMembersReadAHistory() {
-    let answer = Self.post(Self.make(), "/channel/messagesync", #"{"login_uid":"stranger","channel_id":"room-42","channel_type":2}"#)
+    let answer = Self.post(
+      Self.make(), "/channel/messagesync",
+      #"{"login_uid":"stranger","channel_id":"room-42","channel_type":2}"#)
 
     #expect(answer.status == 400)
   }
 
   @Test func peopleSeeEachOtherAsTheChannel() throws {
     let server = Self.make()
-    _ = Self.post(server, "/message/send", #"{"from_uid":"author-42","channel_id":"reader-7","channel_type":1,"client_msg_no":"p","setting":2,"payload":""}"#)
-    _ = Self.post(server, "/message/event", #"{"channel_id":"reader-7","channel_type":1,"from_uid":"author-42","client_msg_no":"p","event_id":"1","event_type":"stream.delta","payload":{"kind":"text","delta":"a"}}"#)
+    _ = Self.post(
+      server, "/message/send",
+      #"{"from_uid":"author-42","channel_id":"reader-7","channel_type":1,"client_msg_no":"p","setting":2,"payload":""}"#
+    )
+    _ = Self.post(
+      server, "/message/event",
+      #"{"channel_id":"reader-7","channel_type":1,"from_uid":"author-42","client_msg_no":"p","event_id":"1","event_type":"stream.delta","payload":{"kind":"text","delta":"a"}}"#
+    )
 
     let deliveries = server.takeDeliveries()
 
@@ -276,16 +333,30 @@ import WuKongIM
       default: break
       }
     }
-    #expect(seen == ["event to reader-7": "author-42", "event to author-42": "reader-7", "base to reader-7": "author-42", "base to author-42": "reader-7"])
-    let page = Self.post(server, "/channel/messagesync", #"{"login_uid":"reader-7","channel_id":"author-42","channel_type":1,"event_summary_mode":"full"}"#)
+    #expect(
+      seen == [
+        "event to reader-7": "author-42", "event to author-42": "reader-7", "base to reader-7": "author-42",
+        "base to author-42": "reader-7",
+      ])
+    let page = Self.post(
+      server, "/channel/messagesync",
+      #"{"login_uid":"reader-7","channel_id":"author-42","channel_type":1,"event_summary_mode":"full"}"#)
     #expect(page.body["messages"]?.asArray?.count == 1)
   }
 
   @Test(arguments: [
-    ("/message/event", "{}"), ("/message/event", "[]"), ("/message/event", "{"), ("/message/send", "{}"), ("/channel", "{}"),
-    ("/user/token", #"{"uid":5}"#), ("/channel/messagesync", #"{"login_uid":[]}"#), ("/channel/messagesyncbatch", "{}"),
-    ("/message/event", #"{"channel_id":"room-42","channel_type":2,"client_msg_no":"reply-42","event_id":"1","event_type":"stream.later"}"#),
-    ("/message/event", #"{"channel_id":"room-42","channel_type":2,"client_msg_no":"reply-42","event_id":"1","event_type":"stream.open","headers":{}}"#),
+    ("/message/event", "{}"), ("/message/event", "[]"), ("/message/event", "{"), ("/message/send", "{}"),
+    ("/channel", "{}"),
+    ("/user/token", #"{"uid":5}"#), ("/channel/messagesync", #"{"login_uid":[]}"#),
+    ("/channel/messagesyncbatch", "{}"),
+    (
+      "/message/event",
+      #"{"channel_id":"room-42","channel_type":2,"client_msg_no":"reply-42","event_id":"1","event_type":"stream.later"}"#
+    ),
+    (
+      "/message/event",
+      #"{"channel_id":"room-42","channel_type":2,"client_msg_no":"reply-42","event_id":"1","event_type":"stream.open","headers":{}}"#
+    ),
   ])
   func badRequestsAreA400WithAMessage(_ path: String, _ body: String) {
     let answer = Self.post(Self.make(), path, body)
@@ -305,12 +376,15 @@ import WuKongIM
     var connection = ServerConnection(Instant(nanoseconds: 0))
     var actions: [ServerConnection.Action] = []
     for frame in frames {
-      connection.received(Array(frame.utf8), Instant(nanoseconds: 1), wallMilliseconds: 1_790_000_000_000, server: server, &actions)
+      connection.received(
+        Array(frame.utf8), Instant(nanoseconds: 1), wallMilliseconds: 1_790_000_000_000, server: server,
+        &actions)
     }
     return actions
   }
 
-  static let connect = #"{"jsonrpc":"2.0","id":"c1","method":"connect","params":{"uid":"reader-7","token":"tk","deviceId":"d1","deviceFlag":0,"clientTimestamp":1790000000012}}"#
+  static let connect =
+    #"{"jsonrpc":"2.0","id":"c1","method":"connect","params":{"uid":"reader-7","token":"tk","deviceId":"d1","deviceFlag":0,"clientTimestamp":1790000000012}}"#
 
   @Test func connectPingSendAcknowledge() throws {
     let server = Self.make()
@@ -322,14 +396,18 @@ import WuKongIM
         #"{"jsonrpc":"2.0","method":"recvack","params":{"header":{},"messageId":"90071992547","messageSeq":1}}"#,
       ], server: server)
 
-    let sent = actions.compactMap { if case .send(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { nil } }
+    let sent = actions.compactMap {
+      if case .send(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { nil }
+    }
     #expect(sent.count == 3)
     let result = try JSONReader.read(sent[0])
     #expect(result["result"]?["reasonCode"] == .integer(1) && result["result"]?["reason_code"] == .integer(1))
     #expect(result["result"]?["timeDiff"] == .integer(-12))
     #expect(sent[1] == #"{"jsonrpc":"2.0","id":"p1","result":null}"#)
     let answer = try JSONReader.read(sent[2])["result"]
-    #expect(answer?["messageId"]?.asString != nil && answer?["messageSeq"] == .integer(2) && answer?["reasonCode"] == .integer(1))
+    #expect(
+      answer?["messageId"]?.asString != nil && answer?["messageSeq"] == .integer(2)
+        && answer?["reasonCode"] == .integer(1))
     #expect(server.acknowledgementsByUID["reader-7"] == 1)
     let recv = try #require(server.takeDeliveries().first)
     let params = try JSONReader.read(recv.bytes)["params"]
@@ -338,8 +416,10 @@ import WuKongIM
   }
 
   @Test(arguments: [
-    #"{"id":"p1","method":"ping"}"#, #"{"id":1,"method":"connect","params":{}}"#, "[]", "{", "", #"{"id":"c1","method":"teleport"}"#,
-    #"{"method":"connect","params":{"uid":"reader-7","token":"tk"}}"#, #"{"id":"c1","method":"connect","params":{"uid":"reader-7","token":"wrong"}}"#,
+    #"{"id":"p1","method":"ping"}"#, #"{"id":1,"method":"connect","params":{}}"#, "[]", "{", "",
+    #"{"id":"c1","method":"teleport"}"#,
+    #"{"method":"connect","params":{"uid":"reader-7","token":"tk"}}"#,
+    #"{"id":"c1","method":"connect","params":{"uid":"reader-7","token":"wrong"}}"#,
     #"{"id":"c1","method":"connect","params":{"uid":7,"token":"tk"}}"#, #"{"id":"c1","result":{}}"#,
   ])
   func badFirstFramesGetAnErrorAndAClose(_ frame: String) throws {

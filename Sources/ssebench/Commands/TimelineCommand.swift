@@ -52,17 +52,21 @@ enum TimelineCommand {
   /// `room-42:2`; the id may hold colons, the type is what stands behind the last one.
   private static func channel(_ text: String?) throws -> ChannelKey? {
     guard let text else { return nil }
-    guard let colon = text.lastIndex(of: ":"), colon > text.startIndex, let type = Int(text[text.index(after: colon)...]),
+    guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+      let type = Int(text[text.index(after: colon)...]),
       (0...255).contains(type)
     else { throw CommandFailure(.usage, "--channel: '\(text)' is not ID:TYPE; an example is room-42:2") }
     return ChannelKey(id: ByteText(String(text[..<colon])), type: type)
   }
 
   /// Reads as it comes, so that a pipe may be longer than memory.
-  private static func forEachLine(of path: String, named name: String, _ body: ([UInt8]) throws -> Void) throws {
+  private static func forEachLine(of path: String, named name: String, _ body: ([UInt8]) throws -> Void)
+    throws
+  {
     let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 {
-      throw CommandFailure(.noInput, "\(path): \(String(cString: strerror(errno))); expected a file of JSON lines, or -")
+      throw CommandFailure(
+        .noInput, "\(path): \(String(cString: strerror(errno))); expected a file of JSON lines, or -")
     }
     defer { if descriptor != 0 { close(descriptor) } }
     var pending: [UInt8] = []
@@ -72,7 +76,8 @@ enum TimelineCommand {
       if count < 0 {
         let code = errno
         if code == EINTR { continue }
-        throw CommandFailure(code == EISDIR ? .noInput : .ioError, "\(name): \(String(cString: strerror(code)))")
+        throw CommandFailure(
+          code == EISDIR ? .noInput : .ioError, "\(name): \(String(cString: strerror(code)))")
       }
       if count == 0 { break }
       var rest = chunk[..<count]
