@@ -141,15 +141,18 @@ import Testing
     }
   }
 
-  @Test func planOfAScenario_DoesNotSayIt() throws {
+  @Test func scenarioThatIsNamedForIt_DoesNotSayIt() throws {
     let scene = try Scene()
     try scene.folder.write(
       #"{ "name": "${LLM_KEY}", "endpoint": { "url": "http://127.0.0.1:1/", "api": "sse", "headers": { "X": "${LLM_KEY}" } }, "load": { "model": "closed", "sessions": 2 } }"#,
       to: "s.json")
 
-    for words in [["plan", "s.json", "--json"], ["plan", "s.json"], ["validate", "s.json"]] {
+    for words in [["plan", "s.json", "--json"], ["plan", "s.json"], ["validate", "s.json"], ["run", "s.json"]] {
       let result = try BuiltProgram.run(words, in: scene.folder, environment: ["LLM_KEY": Self.secret])
       for trace in Self.traces(Self.secret) { #expect(!(result.output + result.errors).contains(trace), "\(words): \(result.output)") }
     }
+    let names = scene.folder.files(under: "Reports")
+    #expect(names.count > 5)
+    for name in names { #expect(!name.contains("tok"), "the folder is named for the value: \(name)") }
   }
 }
