@@ -80,7 +80,7 @@ import Testing
   @Test func hugeFile_IsRefusedWithoutBeingReadWhole() throws {
     let scene = try Scene()
     let path = scene.folder.path("huge.json")
-    FileManager.default.createFile(atPath: path, contents: nil)
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
     truncate(path, 100 << 20)
 
     for name in ["huge.json", "/dev/zero"] {

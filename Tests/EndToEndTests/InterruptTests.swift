@@ -24,7 +24,9 @@ import Testing
       switch moment {
       case .atTheStart: return scene.folder.exists("out/record.json")
       case .whileSessionsAreLive: return scene.folder.exists("out/record.json") && !program.children.isEmpty
-      case .inFullSwing: return scene.folder.exists("out/sessions.csv") && (try scene.rows("out/sessions.csv")).count > 0
+      case .inFullSwing:
+        guard scene.folder.exists("out/sessions.csv") else { return false }
+        return try !scene.rows("out/sessions.csv").isEmpty
       }
     }
     #expect(reached, "\(moment) was never reached: \(program.errorsSoFar)")

@@ -28,7 +28,7 @@ final class SecureServer {
       let probe = try ScriptedServer { _ in }
       let candidate = probe.port
       probe.end()
-      FileManager.default.createFile(atPath: log, contents: nil)
+      _ = FileManager.default.createFile(atPath: log, contents: nil)
       let attempt = Process()
       attempt.executableURL = URL(fileURLWithPath: openssl)
       attempt.currentDirectoryURL = URL(fileURLWithPath: folder.path(""))
