@@ -33,7 +33,8 @@ test: setup
 	$(SWIFT) build -c release --build-tests
 	$(SWIFT) test -c release --skip-build --disable-xctest
 
-interop: build
+interop: setup
+	$(SWIFT) build -c release
 	Tests/Interop/run.sh
 
 real-llm: build

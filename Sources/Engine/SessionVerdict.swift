@@ -73,7 +73,11 @@ extension SessionSettings {
 
   /// The failure that a connection's end is where nothing is tried again.
   private func withoutPolicy(_ facts: ConnectionFacts) -> NextStep {
-    if let timeout = facts.timeout { return .fail(timeout, "") }
+    if let timeout = facts.timeout {
+      // A head that says what is wrong says more than the limit that ended its endless body.
+      if let known = statusFailure(facts) { return .fail(known.kind, known.detail) }
+      return .fail(timeout, "")
+    }
     if let failure = failure(of: facts) { return .fail(failure.kind, failure.detail) }
     switch facts.end {
     case .complete:

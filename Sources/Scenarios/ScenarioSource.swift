@@ -65,10 +65,10 @@ struct ScenarioSource: Sendable {
       }
     }
     if !problems.isEmpty { throw failure(problems) }
+    let secrets = Secrets(variables.used)
     return LoadedScenario(
-      name: variants[0].scenario.name, document: complete, variants: variants,
-      secrets: Secrets(variables.used),
-      source: self)
+      // File names follow from it.
+      name: secrets.scrub(variants[0].scenario.name), document: complete, variants: variants, secrets: secrets, source: self)
   }
 
   mutating func mock(_ document: JSONValue) throws(ScenarioFailure) -> MockSettings {

@@ -42,14 +42,21 @@ package struct Secrets: Sendable {
       ? text : String(decoding: scrubbed, as: UTF8.self)
   }
 
-  package func scrub(_ bytes: [UInt8]) -> [UInt8] {
+  /// A text of which only the beginning was kept: the beginning of a value at its end is taken for the value.
+  package func scrub(cut text: String) -> String {
+    isEmpty ? text : String(decoding: scrub(Array(text.utf8), isCut: true), as: UTF8.self)
+  }
+
+  package func scrub(_ bytes: [UInt8]) -> [UInt8] { scrub(bytes, isCut: false) }
+
+  private func scrub(_ bytes: [UInt8], isCut: Bool) -> [UInt8] {
     if isEmpty { return bytes }
     let starts = firstBytes
     var out: [UInt8] = []
     var at = 0
     var copied = 0
     while at < bytes.count {
-      if starts[Int(bytes[at])], let (form, end) = match(bytes, at) {
+      if starts[Int(bytes[at])], let (form, end) = match(bytes, at, isCut: isCut) {
         let begin = form.sharesFirst && at > copied && Self.isBase64(bytes[at - 1]) ? at - 1 : at
         out += bytes[copied..<begin]
         out += "${\(form.name)}".utf8
@@ -85,13 +92,21 @@ package struct Secrets: Sendable {
     return starts
   }
 
-  private func match(_ bytes: [UInt8], _ at: Int) -> (Form, Int)? {
+  /// Where a text was cut, so many scalars of a value at its end are its beginning and no accident.
+  private static let fewestAtCut = 3
+  /// Bytes of an escape that the cut may have left unfinished.
+  private static let unfinishedEscape = 13
+
+  private func match(_ bytes: [UInt8], _ at: Int, isCut: Bool) -> (Form, Int)? {
     for form in forms {
       // All places that the scalars so far can end at: an escape can be read in more than one way.
       var ends = [at]
-      for scalar in form.scalars {
+      for (count, scalar) in form.scalars.enumerated() {
         var next: [Int] = []
         for end in ends { Self.spellings(of: scalar, in: bytes, at: end, into: &next) }
+        if next.isEmpty, isCut, count >= Self.fewestAtCut, bytes.count - (ends.max() ?? at) < Self.unfinishedEscape {
+          return (form, bytes.count)
+        }
         ends = next
         if ends.isEmpty { break }
       }

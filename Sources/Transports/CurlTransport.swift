@@ -205,19 +205,24 @@ package final class CurlTransport: Transport {
         place.pointee.headIsReported = true
         receiver.headReceived(place.pointee.index, place.pointee.head, at: now)
       }
-      receiver.transferEnded(place.pointee.index, end(of: easy, result), at: now)
+      receiver.transferEnded(place.pointee.index, end(of: place, easy, result), at: now)
     }
   }
 
-  private func end(of easy: UnsafeMutableRawPointer, _ code: CURLcode) -> TransferEnd {
+  private func end(
+    of place: UnsafeMutablePointer<CurlPlace>, _ easy: UnsafeMutableRawPointer, _ code: CURLcode
+  ) -> TransferEnd {
     if code == CURLE_OK { return .complete }
     if code == CURLE_PARTIAL_FILE { return .cut }
-    var detail = String(cString: curl_easy_strerror(code))
+    // Its own words name the host, the header or the certificate; the code's are the same for all.
+    let words = place.pointee.errorWords
+    var detail = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     var system = 0
     _ = CCurl_getinfo_long(easy, CURLINFO_OS_ERRNO, &system)
-    if system != 0 && (code == CURLE_COULDNT_CONNECT || code == CURLE_RECV_ERROR) {
+    if system != 0 && (code == CURLE_COULDNT_CONNECT || code == CURLE_RECV_ERROR && words.isEmpty) {
       detail += ": \(systemMessage(Int32(truncatingIfNeeded: system)))"
     }
+    if code == CURLE_OUT_OF_MEMORY { detail = "a response head that is too large" }
     let kind: TransportFailure =
       switch code {
       case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameLookup
@@ -239,6 +244,7 @@ package final class CurlTransport: Transport {
 
   private func configure(_ easy: UnsafeMutableRawPointer, _ place: UnsafeMutablePointer<CurlPlace>) {
     _ = CCurl_setopt_pointer(easy, CURLOPT_PRIVATE, place)
+    _ = CCurl_setopt_pointer(easy, CURLOPT_ERRORBUFFER, place.pointee.makeErrorBuffer())
     _ = CCurl_setopt_string(easy, CURLOPT_URL, endpoint.url)
     // Signals are process-wide: with threads libcurl must not use them for its timeouts.
     _ = CCurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1)
@@ -409,14 +415,29 @@ struct CurlPlace {
   }
 
   mutating func begin() {
+    errors?.pointee = 0
     isSent = false
     headIsReported = false
     isRedirected = false
     head = ResponseHead()
   }
 
+  /// What libcurl says of a failure; it writes here for as long as the handle lives.
+  private var errors: UnsafeMutablePointer<CChar>?
+
+  mutating func makeErrorBuffer() -> UnsafeMutablePointer<CChar> {
+    let buffer = errors ?? .allocate(capacity: Int(CURL_ERROR_SIZE))
+    buffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    errors = buffer
+    return buffer
+  }
+
+  var errorWords: String { errors.map { String(cString: $0) } ?? "" }
+
   mutating func release() {
     if let easy { curl_easy_cleanup(easy) }
+    errors?.deallocate()
+    errors = nil
     if let headers { curl_slist_free_all(headers) }
     if let names { curl_slist_free_all(names) }
     easy = nil

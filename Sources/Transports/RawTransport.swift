@@ -362,12 +362,12 @@ package final class RawTransport: Transport {
       case .needsMore: return true
       case .head(let head):
         if head.status < 200 { continue }
+        receiver.headReceived(place, head, at: at)
         let encoding = head.contentEncoding.lowercased()
         if !encoding.isEmpty && encoding != "identity" {
           end(place, .failed(.unsupportedEncoding, detail: "Content-Encoding: \(head.contentEncoding)"), at)
           return false
         }
-        receiver.headReceived(place, head, at: at)
       case .body(let range):
         receiver.bodyReceived(place, UnsafeRawBufferPointer(rebasing: bytes[range]), at: at)
       case .complete:

@@ -21,7 +21,6 @@ enum CommandTable {
     SchemaCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
-    DevCommand.command,
   ]
 
   static func command(named name: String) -> Command? { commands.first { $0.name == name } }

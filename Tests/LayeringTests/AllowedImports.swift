@@ -28,11 +28,11 @@ struct AllowedImports {
     "Recording": AllowedImports(["Primitives", "CZlib"]),
     "Scenarios": AllowedImports(["Primitives"], foundation: true),
     "Arrivals": AllowedImports(["Scenarios", "Primitives"]),
-    "Transports": AllowedImports(["EventLoops", "Primitives", "CCurl", "CPlatform"]),
+    "Transports": AllowedImports(["EventLoops", "Primitives", "CCurl"]),
     "FoundationClients": AllowedImports(["Streams", "Transports", "EventLoops", "Primitives"], foundation: true),
     "WuKongIM": AllowedImports(["Primitives", "CWslay"]),
     "Engine": AllowedImports([
-      "Arrivals", "Scenarios", "Transports", "Streams", "Recording", "WuKongIM", "EventLoops", "Primitives", "CPlatform",
+      "Scenarios", "Transports", "Streams", "Recording", "WuKongIM", "EventLoops", "Primitives", "CPlatform",
     ]),
     "MockServing": AllowedImports([
       "Scenarios", "Arrivals", "WuKongIM", "Recording", "EventLoops", "Primitives", "CPlatform",

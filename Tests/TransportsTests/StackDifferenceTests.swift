@@ -13,8 +13,9 @@ import Transports
     var status: Int
     var body: String
     var end: String
-    /// What libcurl reports where it differs, and why it may.
-    var curl: (status: Int, body: String, end: String, why: String)?
+    /// What libcurl may report instead, in its versions from 7.88 on, and why.
+    var curl: [(status: Int, body: String, end: String)] = []
+    var why = ""
 
     enum Ending: Sendable { case close, reset, hold }
   }
@@ -50,15 +51,15 @@ import Transports
     Case(name: "head over its limit", response: ok + "X: \(String(repeating: "a", count: 400_000))\r\n\r\n", status: 0, body: "", end: "protocolViolation"),
     Case(name: "Content-Length that is no number", response: ok + "Content-Length: x\r\n\r\nhello", status: 0, body: "", end: "protocolViolation"),
     Case(name: "negative Content-Length", response: ok + "Content-Length: -5\r\n\r\nhello", status: 0, body: "", end: "protocolViolation"),
-    Case(name: "two lengths", response: ok + "Content-Length: 5\r\nContent-Length: 9\r\n\r\nhello", status: 0, body: "", end: "protocolViolation"),
+    Case(name: "two lengths", response: ok + "Content-Length: 5\r\nContent-Length: 9\r\n\r\nhello", status: 0, body: "", end: "protocolViolation", curl: [(200, "hello", "cut")], why: "6.3, rule 5 calls it an error; libcurl takes the last length"),
     Case(name: "length and chunks", response: ok + "Content-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", status: 200, body: "ok", end: "complete"),
-    Case(name: "header without a colon", response: ok + "no colon\r\nContent-Length: 2\r\n\r\nok", status: 0, body: "", end: "protocolViolation"),
-    Case(name: "space before a colon", response: ok + "Content-Length : 2\r\n\r\nok", status: 0, body: "", end: "protocolViolation"),
-    Case(name: "switching protocols unasked", response: "HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\nhello", status: 0, body: "", end: "protocolViolation"),
-    Case(name: "unknown transfer coding", response: ok + "Transfer-Encoding: x-own, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", status: 0, body: "", end: "protocolViolation"),
+    Case(name: "header without a colon", response: ok + "no colon\r\nContent-Length: 2\r\n\r\nok", status: 0, body: "", end: "protocolViolation", curl: [(200, "ok", "complete")], why: "5 calls it no header; newer versions of libcurl ignore it"),
+    Case(name: "space before a colon", response: ok + "Content-Length : 2\r\n\r\nok", status: 0, body: "", end: "protocolViolation", curl: [(200, "ok", "complete")], why: "5.1 binds servers and proxies; libcurl takes it for a name of its own and reads to the close"),
+    Case(name: "switching protocols unasked", response: "HTTP/1.1 101 Switch\r\nUpgrade: x\r\n\r\nhello", status: 0, body: "", end: "protocolViolation", curl: [(101, "hello", "complete")], why: "RFC 9110, 15.2.2; libcurl takes it for the last head; a session calls both `protocol`"),
+    Case(name: "unknown transfer coding", response: ok + "Transfer-Encoding: x-own, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", status: 0, body: "", end: "protocolViolation", curl: [(200, "", "unsupportedEncoding"), (0, "", "unsupportedEncoding")], why: "6.1 leaves the answer open; libcurl has one word for both kinds of coding"),
     Case(name: "status of two digits", response: "HTTP/1.1 20 OK\r\n\r\nhello", status: 0, body: "", end: "protocolViolation"),
-    Case(name: "unknown content coding", response: ok + "Content-Encoding: x-own\r\nContent-Length: 2\r\n\r\nok", status: 0, body: "", end: "unsupportedEncoding"),
-    Case(name: "redirect", response: "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", status: 302, body: "", end: "complete"),
+    Case(name: "unknown content coding", response: ok + "Content-Encoding: x-own\r\nContent-Length: 2\r\n\r\nok", status: 200, body: "", end: "unsupportedEncoding"),
+    Case(name: "redirect", response: "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", status: 302, body: "", end: "complete", curl: [(0, "", "redirectLoop"), (302, "", "redirectLoop")], why: "RFC 9110, 15.4; libcurl follows, the stack raw does not"),
   ]
 
   private func transfer(_ stack: StackUnderTest, _ row: Case, pieces: Int) throws -> Transfer {
@@ -93,9 +94,9 @@ import Transports
     #expect(raw.head?.status ?? 0 == row.status, "raw, \(row.name)")
     #expect(raw.text == row.body, "raw, \(row.name)")
     #expect(raw.endWord == row.end, "raw, \(row.name): \(String(describing: raw.end))")
-    let expected = row.curl ?? (row.status, row.body, row.end, "")
-    #expect(curl.head?.status ?? 0 == expected.status, "curl, \(row.name) \(expected.why)")
-    #expect(curl.text == expected.body, "curl, \(row.name) \(expected.why)")
-    #expect(curl.endWord == expected.end, "curl, \(row.name) \(expected.why): \(String(describing: curl.end))")
+    let allowed = [(row.status, row.body, row.end)] + row.curl
+    #expect(
+      allowed.contains { curl.head?.status ?? 0 == $0.0 && curl.text == $0.1 && curl.endWord == $0.2 },
+      "curl, \(row.name): \(curl.head?.status ?? 0), \(curl.text.debugDescription), \(String(describing: curl.end)); \(row.why)")
   }
 }

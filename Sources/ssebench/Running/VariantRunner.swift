@@ -220,18 +220,18 @@ final class VariantRunner {
     unsettled.append(contentsOf: report.sessions)
     for sample in report.errorSamples {
       var samples = variant.errorSamples[sample.kind] ?? []
-      if samples.count < 3 { samples.append(secrets.scrub(sample.message)) }
+      if samples.count < 3 { samples.append(secrets.scrub(cut: sample.message)) }
       variant.errorSamples[sample.kind] = samples
     }
     for model in report.models {
-      let name = secrets.scrub(model)
+      let name = secrets.scrub(cut: model)
       let key = variant.models[name] != nil || variant.models.count < 64 ? name : "other"
       variant.models[key, default: 0] += 1
     }
     for var disconnect in report.disconnects {
       disconnect.variant = Int32(variantNumber)
       disconnect.repetition = Int32(repetition)
-      disconnect.lastEventID = secrets.scrub(disconnect.lastEventID)
+      disconnect.lastEventID = secrets.scrub(cut: disconnect.lastEventID)
       observer?.disconnected(disconnect)
       do { try folder.append(disconnect, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
     }
