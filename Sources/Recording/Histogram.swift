@@ -132,7 +132,7 @@ package final class Histogram: @unchecked Sendable {
   package var largest: Int64 { cells.pointee.largest }
 
   /// The place of a value in the layout.
-  static func index(of value: Int64) -> Int { HistogramCells.index(of: value) }
+  package static func index(of value: Int64) -> Int { HistogramCells.index(of: value) }
 
   /// The lowest value that shares the count at `index`, and how many values share it.
   package static func range(at index: Int) -> (lowest: Int64, width: Int64) {

@@ -21,7 +21,7 @@ enum MemoryRun {
     let timelines = (0..<20).map { _ in full(text) }
     let bytes = (resident() - before) / timelines.count
     WuKongDriver.say(
-      #"{"readers":\(timelines.count),"rows":\(timelines[0].rows.count),"buffered":\(timelines[0].bufferedCount),"bytes_per_reader":\(bytes)}"#
+      #"{"readers":\#(timelines.count),"rows":\#(timelines[0].rows.count),"buffered":\#(timelines[0].bufferedCount),"bytes_per_reader":\#(bytes)}"#
     )
   }
 
