@@ -7,7 +7,7 @@ package enum Warnings {
   /// All warnings of a run, those that make it invalid first; the engine's own are among them.
   package static func of(_ record: RunRecord) -> [RunWarning] {
     var found = record.warnings
-    for variant in record.variants {
+    for variant in record.variants where !variant.isProbe {
       func add(_ code: String, _ message: String, _ hint: String) {
         let place = record.variants.count > 1 ? "\(variant.name): " : ""
         found.append(RunWarning(code: code, message: place + message, hint: hint, variant: variant.name))

@@ -60,8 +60,14 @@ enum RunCommand {
     let scenarios = try load(invocation)
     var codes: [ExitCode] = []
     for (index, loaded) in scenarios.enumerated() {
-      options.commandLine = commandLine(invocation, index, loaded)
-      codes.append(try RunConductor(loaded, options: options).run())
+      let words = words(invocation, index)
+      options.commandLine = loaded.secrets.scrub((["ssebench", "run"] + words).map(ShellWord.quoted).joined(separator: " "))
+      let workers = loaded.variants[0].scenario.load.workers
+      if workers > 1 && options.shard == nil && options.session == nil {
+        codes.append(try WorkerProcesses(count: workers, words: words, options: options, loaded: loaded).run())
+      } else {
+        codes.append(try RunConductor(loaded, options: options).run())
+      }
       if codes.last == .interrupted { break }
     }
     return ExitCode.worst(codes)
@@ -111,16 +117,17 @@ enum RunCommand {
     }
   }
 
-  /// How to run the same again; values that may be secrets are not in it, since they came from the environment.
-  private static func commandLine(_ invocation: Invocation, _ index: Int, _ loaded: LoadedScenario) -> String {
-    var words = ["ssebench", "run"]
+  /// What says which sessions run, to run the same again.
+  private static func words(_ invocation: Invocation, _ index: Int) -> [String] {
+    var words: [String] = []
     if index < invocation.operands.count { words.append(invocation.operands[index]) }
     for name in ["--endpoint", "--session", "--seed", "--name", "--shard"] {
       if let value = invocation.value(name) { words += [name, value] }
     }
     for flag in ScenarioFlags.all { if let value = invocation.value(flag.name) { words += [flag.name, value] } }
-    for value in invocation.values("--set") { words += ["--set", value] }
-    return loaded.secrets.scrub(words.map(ShellWord.quoted).joined(separator: " "))
+    for name in ["--set", "--header"] { for value in invocation.values(name) { words += [name, value] } }
+    if invocation.has("--yes") { words.append("--yes") }
+    return words
   }
 }
 

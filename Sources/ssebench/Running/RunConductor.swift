@@ -58,7 +58,7 @@ final class RunConductor {
   private func parts() -> [Part] {
     var parts: [Part] = []
     for variant in loaded.variants {
-      if variant.points.isEmpty {
+      if variant.points.isEmpty && variant.scenario.load.search == nil {
         parts.append(Part(name: variant.name, scenario: variant.scenario, client: variant.client, changes: variant.changes))
       }
       for point in variant.points {
@@ -155,48 +155,108 @@ final class RunConductor {
   // MARK: Variants in their turns
 
   private func runParts(_ parts: [Part], _ folder: RunFolder) throws {
-    let candidates: [(any RunObserver)?] = [gateWatch, live?.watch]
-    let followers = candidates.compactMap { $0 }
-    let observer = followers.isEmpty ? nil : ObserverList(followers)
-    let repeats = options.session != nil ? 1 : max(1, parts[0].scenario.measure.repeats)
+    let repeats = options.session != nil ? 1 : max(1, loaded.variants[0].scenario.measure.repeats)
     var random = SeededRandom(seed: record.seed, purpose: "order of variants")
     for repetition in 0..<repeats {
       for number in Array(parts.indices).shuffled(using: &random) {
-        let runner = VariantRunner(
-          scenario: parts[number].scenario, variant: record.variants[number], variantNumber: number,
-          repetition: repetition, folder: folder, options: options, secrets: loaded.secrets, runOrigin: origin,
-          runWallMilliseconds: startedAtMilliseconds, panel: panel, observer: observer)
-        do {
-          try runner.run(mockSettings: parts[number].scenario.endpoint.url == nil ? parts[number].scenario.endpoint.mock?.json : nil)
-        } catch let error as EngineError {
-          record.partialBecause = loaded.secrets.scrub(error.description)
-          record.ioError = true
-          return
-        }
-        if let failure = runner.failure {
-          record.partialBecause = loaded.secrets.scrub(failure)
-          record.ioError = true
-          return
-        }
-        if Interrupts.seen > 0 {
-          record.partialBecause = "The run was interrupted."
-          return
-        }
-        if let reason = gateWatch?.reason {
-          record.warnings.append(
-            RunWarning(
-              code: "aborted_by_gate", message: "The run was ended early. \(reason)",
-              hint: "The gate has abort_on_fail; without it the run goes on to its end.", variant: parts[number].name))
-          return
-        }
-        if runner.budgetIsSpent {
-          record.warnings.append(
-            RunWarning(
-              code: "budget_spent", message: "The run stopped before it would have passed the scenario's budget.",
-              hint: "Raise budget.requests or budget.output_tokens, or lower the load.", variant: parts[number].name))
-        }
+        if try !runPart(parts[number], number, repetition, folder) { return }
       }
     }
+    for variant in loaded.variants where variant.scenario.load.search != nil {
+      if try !search(variant, repeats, folder) { return }
+    }
+  }
+
+  /// One load of one variant; false where the run is over with it.
+  private func runPart(_ part: Part, _ number: Int, _ repetition: Int, _ folder: RunFolder) throws -> Bool {
+    let candidates: [(any RunObserver)?] = [gateWatch, live?.watch]
+    let followers = candidates.compactMap { $0 }
+    let runner = VariantRunner(
+      scenario: part.scenario, variant: record.variants[number], variantNumber: number, repetition: repetition,
+      folder: folder, options: options, secrets: loaded.secrets, runOrigin: origin,
+      runWallMilliseconds: startedAtMilliseconds, panel: panel,
+      observer: followers.isEmpty ? nil : ObserverList(followers))
+    do {
+      try runner.run(mockSettings: part.scenario.endpoint.url == nil ? part.scenario.endpoint.mock?.json : nil)
+    } catch let error as EngineError {
+      record.partialBecause = loaded.secrets.scrub(error.description)
+      record.ioError = true
+      return false
+    }
+    if let failure = runner.failure {
+      record.partialBecause = loaded.secrets.scrub(failure)
+      record.ioError = true
+      return false
+    }
+    if Interrupts.seen > 0 {
+      record.partialBecause = "The run was interrupted."
+      return false
+    }
+    if let reason = gateWatch?.reason {
+      record.warnings.append(
+        RunWarning(
+          code: "aborted_by_gate", message: "The run was ended early. \(reason)",
+          hint: "The gate has abort_on_fail; without it the run goes on to its end.", variant: part.name))
+      return false
+    }
+    if runner.budgetIsSpent {
+      record.warnings.append(
+        RunWarning(
+          code: "budget_spent", message: "The run stopped before it would have passed the scenario's budget.",
+          hint: "Raise budget.requests or budget.output_tokens, or lower the load.", variant: part.name))
+    }
+    return true
+  }
+
+  // MARK: Search
+
+  /// The highest load of a variant that meets its limits: 99 % of the sessions good, and the load really applied.
+  private func search(_ variant: LoadedScenario.Variant, _ repeats: Int, _ folder: RunFolder) throws -> Bool {
+    guard let search = variant.scenario.load.search else { return true }
+    var bisection = LoadSearch(from: search.from, to: search.to, tolerance: search.tolerance)
+    while let load = bisection.next {
+      let point = try searchPoint(variant, load)
+      let used = point.value.asDouble ?? load
+      let name = variant.name(of: point, isOnly: loaded.variants.count == 1)
+      var changes = variant.changes.asObject ?? JSONObject()
+      changes[point.key] = point.value
+      let part = Part(name: name, scenario: point.scenario, client: variant.client, changes: .object(changes))
+      let number = record.variants.count
+      record.variants.append(VariantRecord(name: part.name, client: clientSettings(part)))
+      for repetition in 0..<repeats {
+        if try !runPart(part, number, repetition, folder) { return false }
+      }
+      let met = meetsLimits(record.variants[number])
+      if !met { record.variants[number].isProbe = true }
+      bisection.learn(point.value.asDouble == nil ? load : used, met: met)
+    }
+    let limit = bisection.best.map { "The highest \(search.key) that meets the limits is \(JSONValue.numberText($0))" }
+    let above = bisection.worst.map { "; \(JSONValue.numberText($0)) does not" } ?? "; the search ended at its upper end"
+    record.warnings.append(
+      RunWarning(
+        code: "search_result",
+        message: (limit ?? "Not even \(search.key) = \(JSONValue.numberText(search.from)) meets the limits") + above + ".",
+        hint: "Met means: 99 % of the sessions complete within the slo, and the load is really applied.",
+        variant: loaded.variants.count > 1 ? variant.name : nil))
+    return true
+  }
+
+  private func searchPoint(_ variant: LoadedScenario.Variant, _ load: Double) throws -> LoadedScenario.Point {
+    do throws(ScenarioFailure) {
+      return try loaded.point(of: variant, at: load)
+    } catch {
+      throw CommandFailure(error.kind.exitCode, error.description)
+    }
+  }
+
+  private func meetsLimits(_ variant: VariantRecord) -> Bool {
+    let counters = variant.total.counters
+    let judged = counters.started - counters.cancelledAtEnd
+    guard judged > 0, Double(counters.good) >= 0.99 * Double(judged) else { return false }
+    var alone = record
+    alone.variants = [variant]
+    alone.warnings = []
+    return !Warnings.of(alone).contains { Judgement.invalidating.contains($0.code) }
   }
 
   private func finish(_ folder: RunFolder) throws -> ExitCode {
@@ -217,6 +277,7 @@ final class RunConductor {
     do { _ = try folder.finish(record) } catch { throw CommandFailure(.ioError, "\(error)") }
     live?.watch.ended(verdict: folder.summary?.verdict.rawValue ?? "partial")
     if let summary = folder.summary {
+      try options.addToHistory(summary, folder: folder.path)
       if options.json {
         Terminal.result(summary.tree.text(pretty: true))
       } else if !options.quiet {

@@ -1,6 +1,8 @@
 // What the flags of `run` ask for beyond the scenario.
 
+import Analysis
 import Arrivals
+import Reporting
 import Scenarios
 
 struct RunOptions: Sendable {
@@ -21,4 +23,16 @@ struct RunOptions: Sendable {
   var history: String?
   /// As typed, for "how to reproduce".
   var commandLine = ""
+}
+
+extension RunOptions {
+  /// Puts a finished run into the archive that `--history` names.
+  func addToHistory(_ summary: Summary, folder: String) throws {
+    guard let history else { return }
+    do throws(HistoryError) {
+      try History(path: history).add(summary, folder: folder)
+    } catch {
+      throw CommandFailure(.ioError, "the run is in \(folder), but not in the archive: \(error)")
+    }
+  }
 }

@@ -327,7 +327,8 @@ final class VariantRunner {
     variant.modelAsked = settings.model
     variant.tokensKnown = settings.decoder != .none || !settings.isLLM
     variant.planned = plan.planned.map { $0 + (variant.planned ?? 0) }
-    variant.requestedConcurrency = scenario.load.model == .closed ? scenario.load.concurrency ?? scenario.load.sessions : nil
+    // Of this process: a shard has its share of the places.
+    if case .closed(let closed) = plan.kind { variant.requestedConcurrency = closed.places }
     if case .open = plan.kind {
       let time = plan.end ?? .zero
       if let count = plan.planned, time.value > 0 {
