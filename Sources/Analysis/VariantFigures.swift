@@ -99,10 +99,11 @@ package enum VariantFigures {
         Metric.cancelToClose.key: latency(.cancelToClose, of: variant),
       ])
     }
-    if total[.append].count > 0 || total[.fanOut].count > 0 {
-      object["wukongim"] = .object([
-        Metric.append.key: latency(.append, of: variant), Metric.fanOut.key: latency(.fanOut, of: variant),
-      ])
+    if let counts = variant.wukongim {
+      var figures = counts.json
+      figures[Metric.append.key] = latency(.append, of: variant)
+      figures[Metric.fanOut.key] = latency(.fanOut, of: variant)
+      object["wukongim"] = .object(figures)
     }
     object["parser"] = parser(variant)
     object["instrument"] = instrument(variant)

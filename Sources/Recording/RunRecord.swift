@@ -152,6 +152,8 @@ package final class VariantRecord: @unchecked Sendable {
   package var usesMock = false
   /// A load of a search beyond what met the limits: its doubts are the answer, not the run's.
   package var isProbe = false
+  /// Counts of a WuKongIM load; nil for every other.
+  package var wukongim: WuKongRecord?
   /// Whether the scenario has an `slo`: goodput is null without one.
   package var hasSLO = false
   /// False with the decoder `none`: tokens and TTFT are then null.

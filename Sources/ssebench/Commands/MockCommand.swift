@@ -68,6 +68,7 @@ enum MockCommand {
     (options.host, options.port) = try listenAddress(invocation.value("--listen") ?? "127.0.0.1:0")
     options.sharesPort = invocation.has("--share-port")
     if invocation.has("--control") { options.controlInput = 0 }
+    if settings.api == .wukongim { return try WuKongMock.serve(options) }
     if settings.processes > 1 {
       let fleet = try MockFleet(settings: text, arguments: childArguments(invocation), count: settings.processes, host: options.host, port: options.port)
       return fleet.serve(control: invocation.has("--control"))

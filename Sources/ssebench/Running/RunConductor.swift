@@ -169,6 +169,7 @@ final class RunConductor {
 
   /// One load of one variant; false where the run is over with it.
   private func runPart(_ part: Part, _ number: Int, _ repetition: Int, _ folder: RunFolder) throws -> Bool {
+    if let load = part.scenario.wukongim { return try runWuKongIM(part, load, number, repetition, folder) }
     let candidates: [(any RunObserver)?] = [gateWatch, live?.watch]
     let followers = candidates.compactMap { $0 }
     let runner = VariantRunner(
@@ -206,6 +207,28 @@ final class RunConductor {
           hint: "Raise budget.requests or budget.output_tokens, or lower the load.", variant: part.name))
     }
     return true
+  }
+
+  private func runWuKongIM(
+    _ part: Part, _ load: WuKongIMLoad, _ number: Int, _ repetition: Int, _ folder: RunFolder
+  ) throws -> Bool {
+    let runner = WuKongRunner(
+      scenario: part.scenario, load: load, variant: record.variants[number], variantNumber: number,
+      repetition: repetition, folder: folder, secrets: loaded.secrets, runOrigin: origin,
+      runWallMilliseconds: startedAtMilliseconds)
+    do {
+      try runner.run()
+    } catch let error as EngineError {
+      record.partialBecause = loaded.secrets.scrub(error.description)
+      record.ioError = true
+      return false
+    }
+    if let failure = runner.failure {
+      record.partialBecause = loaded.secrets.scrub(failure)
+      record.ioError = true
+      return false
+    }
+    return Interrupts.seen == 0
   }
 
   // MARK: Search
