@@ -84,12 +84,12 @@ package struct TokenUsage: Equatable, Sendable {
 
   package var isEmpty: Bool { self == TokenUsage() }
 
-  /// What `later` says, and where it says nothing, what was known: Anthropic's input comes first, its output last.
+  /// Completes a report in parts, as Anthropic sends it: input and cached are those of the first part that has any, the rest that of the last.
   package mutating func merge(_ later: TokenUsage) {
-    if later.input >= 0 { input = later.input }
+    if later.input >= 0, input <= 0 { input = later.input }
+    if later.cached >= 0, cached <= 0 { cached = later.cached }
     if later.output >= 0 { output = later.output }
     if later.total >= 0 { total = later.total }
     if later.reasoning >= 0 { reasoning = later.reasoning }
-    if later.cached >= 0 { cached = later.cached }
   }
 }

@@ -133,11 +133,11 @@ package struct StandardParser: ~Copyable {
       let length = Int(line.count) + end - lineStart
       carried = length
       let start = bytes + end - length
-      if length > Int(lineLimit) { throw fail(.lineTooLong(limit: Int(lineLimit), atByte: start + Int(lineLimit)), chunk) }
+      if length > Int(lineLimit) { throw fail(.lineTooLong(limit: Int(lineLimit), atByte: start + Int(lineLimit)), chunk, &open) }
       CStreams_append(&line, base + lineStart, end - lineStart)
       lineStart = next(after: end, base, count)
       if !take(UnsafeRawPointer(line.bytes.unsafelyUnwrapped), length, &open, join) {
-        throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: start), chunk)
+        throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: start), chunk, &open)
       }
     }
 
@@ -167,10 +167,10 @@ package struct StandardParser: ~Copyable {
           continue
         } else {
           if length > Int(lineLimit) {
-            throw fail(.lineTooLong(limit: Int(lineLimit), atByte: bytes + lineStart + Int(lineLimit)), chunk)
+            throw fail(.lineTooLong(limit: Int(lineLimit), atByte: bytes + lineStart + Int(lineLimit)), chunk, &open)
           }
           if !take(start, length, &open, join) {
-            throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: bytes + lineStart), chunk)
+            throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: bytes + lineStart), chunk, &open)
           }
         }
         lineStart = following
@@ -226,6 +226,13 @@ package struct StandardParser: ~Copyable {
       }
     }
     return at
+  }
+
+  /// A limit is passed inside a read: the id of the events that went out stays.
+  @usableFromInline
+  mutating func fail(_ error: StreamError, _ chunk: UnsafeRawBufferPointer, _ open: inout OpenEvent) -> StreamError {
+    if open.hasNewID { keepID(&open) }
+    return fail(error, chunk)
   }
 
   @usableFromInline

@@ -148,6 +148,15 @@ import Testing
     #expect(fits.events.map(\.data) == [Array("abcd\nefghi".utf8)])
   }
 
+  /// Found by the fuzz target `limits`.
+  @Test(arguments: [[], [16], [20], [30]] as [[Int]])
+  func errorInARead_keepsTheIDOfTheEventsBeforeIt(_ cuts: [Int]) {
+    let outcome = parse(Array("id: 2\ndata: a\n\n: this is too long\n".utf8), ParserSettings(.whatwg, lineLimit: 10), cuts: cuts)
+
+    #expect(outcome.error == .lineTooLong(limit: 10, atByte: 25))
+    #expect(outcome.lastEventID == Array("2".utf8))
+  }
+
   @Test func afterAnError_nothingIsTaken() {
     var parser = StreamParser(ParserSettings(.whatwg, lineLimit: 4))
     var list = EventList()
