@@ -50,6 +50,9 @@ package enum SummarySchema {
     ])
   }
 
+  /// Parts that stand only where a run has something to say in them.
+  private static let occasional: Set<String> = ["cancel", "wukongim", "steady_state"]
+
   private static func words(_ words: [String]) -> JSONValue { .object(["enum": .array(words.map { .string($0) })]) }
   private static func list(_ items: JSONValue) -> JSONValue { .object(["type": .string("array"), "items": items]) }
   private static func nullable(_ type: String) -> JSONValue {
@@ -73,7 +76,7 @@ package enum SummarySchema {
         properties[key] = schema
       }
       return .object([
-        "type": .array([.string("object"), .string("null")]), "required": .array(object.keys.map { .string($0) }),
+        "type": .array([.string("object"), .string("null")]), "required": .array(object.keys.filter { !occasional.contains($0) }.map { .string($0) }),
         "properties": .object(properties),
       ])
     case .array: return .object(["type": .array([.string("array"), .string("null")])])

@@ -40,7 +40,10 @@ package struct ChartData: Sendable {
       store: { $0.memory = $1 }
     data.rows(folder, "recovery.csv", required: false, limit: 4_000, merge: { $1 }) { DisconnectRecord(fields: $0, columns: $1) }
       store: { $0.recoveries = $1 }
-    data.rows(folder, "sessions.csv", required: true, limit: mostSessions, merge: { a, _ in a }) {
+    data.rows(
+      folder, "sessions.csv", required: true, limit: mostSessions, enough: mostSessions * 4 * max(1, names.count),
+      merge: { a, _ in a }
+    ) {
       SessionRecord(fields: $0, columns: $1)
     } store: { $0.sessions = $1 }
     data.histograms(folder)
@@ -64,9 +67,9 @@ package struct ChartData: Sendable {
     return row
   }
 
-  /// Reads a file of rows by variant. When a variant has twice `limit`, neighbours are merged, so memory stays bounded.
+  /// Reads a file of rows by variant, of a file with more than `enough` rows an even share. When a variant has twice `limit`, neighbours are merged, so memory stays bounded.
   private mutating func rows<Row>(
-    _ folder: String, _ file: String, required: Bool, limit: Int, merge: (Row, Row) -> Row,
+    _ folder: String, _ file: String, required: Bool, limit: Int, enough: Int? = nil, merge: (Row, Row) -> Row,
     parse: ([String], CSVColumns) -> Row?, store: (inout Variant, [Row]) -> Void
   ) {
     let path = "\(folder)/\(file)"
@@ -79,12 +82,15 @@ package struct ChartData: Sendable {
       let columns = CSVColumns(header: header)
       var thinners: [String: Thinner<Row>] = [:]
       var damaged = 0
+      // A row of sessions takes some 200 bytes: of a long file only as many rows are read as can be drawn.
+      let between = enough.map { max(0, reader.size / 200 / $0 - 1) } ?? 0
       while let fields = try reader.record() {
         guard let name = columns.text("variant", in: fields).map(CSV.original), let row = parse(fields, columns) else {
           damaged += 1
           continue
         }
         thinners[name, default: Thinner(limit: limit)].add(row, merge: merge)
+        if between > 0, try !reader.skip(lines: between) { break }
       }
       if reader.endsCutShort { problems.append("\(file) ends in a half-written line, which is left out.") }
       if damaged > 0 { problems.append("\(file): \(damaged) lines could not be read and are left out.") }

@@ -58,13 +58,17 @@ package struct ComparisonReport {
       text += "\n\(Hostile.plain(comparison.candidateName)) against \(Hostile.plain(comparison.baselineName)): "
       text += "\(Self.title(comparison.result).lowercased())\n"
       for note in comparison.notes { text += "  ! \(Hostile.plain(note))\n" }
-      let rows = comparison.figures.map { figure in
+      if comparison.figures.isEmpty { continue }
+      let shown = comparison.figures.filter { $0.decides || $0.result != .same }
+      let rows = shown.map { figure in
         [
           figure.key, Number.text(figure.contrast.baseline), Number.text(figure.contrast.candidate),
           Self.percent(figure.contrast), figure.result == .same ? "~" : figure.sentence,
         ]
       }
       text += Self.aligned([["figure", "baseline", "candidate", "change, 95 %", ""]] + rows)
+      let rest = comparison.figures.count - shown.count
+      if rest > 0 { text += "  \(rest) more figures show no difference; --json and --html have them\n" }
     }
     return text
   }

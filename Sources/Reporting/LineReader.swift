@@ -62,6 +62,33 @@ package final class LineReader {
     }
   }
 
+  /// Passes over lines without looking at them; false where the file ended.
+  func skip(lines: Int) throws(ReportFileError) -> Bool {
+    var left = lines
+    while left > 0 {
+      if let end = buffer[at...].firstIndex(of: 0x0A) {
+        at = end + 1
+        left -= 1
+        continue
+      }
+      guard !isOver, let piece = try chunk() else {
+        isOver = true
+        return false
+      }
+      buffer.removeFirst(at)
+      at = 0
+      buffer.append(contentsOf: piece)
+      if buffer.count > Self.longestLine { buffer = [] }
+    }
+    return true
+  }
+
+  /// The size of the file in bytes.
+  var size: Int {
+    var information = stat()
+    return fstat(descriptor, &information) == 0 ? Int(information.st_size) : 0
+  }
+
   /// Hands on the rest of the file in pieces as they are, up to its last line end; what comes after that was cut short.
   func copyWholeLines(_ take: (ArraySlice<UInt8>) throws(ReportFileError) -> Void) throws(ReportFileError) {
     var tail = Array(buffer[at...])

@@ -10,16 +10,19 @@ package enum MergedFolder {
   /// Merges `folders` into a new folder at `out`. Folders that cannot be read make the result partial; folders of
   /// another run are refused.
   package static func make(_ folders: [String], out: String) throws(MergeError) -> Summary {
-    var readable: [(index: Int, folder: String, record: RunRecord)] = []
+    var readable: [(index: Int, folder: String, startedAt: Int64)] = []
     var unreadable: [String] = []
     var problems: [String] = []
     for folder in folders {
       do throws(ReportFileError) {
-        var record = try RunRecovery.record(folder, problems: &problems)
-        let index = record.mergedShards.min() ?? record.shard?.index ?? 0
-        // Only the order is needed now: the counts are read again, one shard at a time.
-        record.variants = []
-        readable.append((index, folder, record))
+        // Only the order is needed now; counts are read one shard at a time.
+        let header: RunRecord
+        if let known = StoredRecord.header(folder) {
+          header = known
+        } else {
+          header = try RunRecovery.record(folder, problems: &problems)
+        }
+        readable.append((header.mergedShards.min() ?? header.shard?.index ?? 0, folder, header.startedAtMilliseconds))
       } catch {
         unreadable.append(folder)
       }
@@ -35,7 +38,7 @@ package enum MergedFolder {
     }
     guard var record = merge.finish(unreadable: unreadable) else { throw .nothing(folders) }
     record.startedAt = UTCTime(milliseconds: record.startedAtMilliseconds).iso
-    let shards = readable.map { (folder: $0.folder, startedAt: $0.record.startedAtMilliseconds) }
+    let shards = readable.map { (folder: $0.folder, startedAt: $0.startedAt) }
     do throws(ReportFileError) {
       return try write(record, shards, hosts: merge.hostList, out: out)
     } catch {

@@ -31,7 +31,7 @@ extension ReportFileError: CustomStringConvertible {
     case .cannotCreate(let path, let code):
       "\(path) cannot be created: \(Self.text(code)). Choose another place with --out."
     case .cannotWrite(let path, let code):
-      "\(path) cannot be written: \(Self.text(code)). The run ends here and what was measured so far is reported; free space or choose another place with --out."
+      "\(path) cannot be written: \(Self.text(code)). What was written so far is kept; free space or choose another place with --out."
     case .cannotRead(let path, let code):
       "\(path) cannot be read: \(Self.text(code))."
     case .badData(let path, let problem):

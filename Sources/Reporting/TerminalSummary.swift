@@ -21,7 +21,8 @@ package enum TerminalSummary {
     if summary.variants.count > 4 { text += "  and \(summary.variants.count - 4) more variants in the report\n" }
     let lost = summary.gates.filter { $0.held == false }
     if !summary.gates.isEmpty {
-      text += "\n  gates: \(summary.gates.count - lost.count) of \(summary.gates.count) held\n"
+      let held = summary.gates.filter { $0.held == true }.count
+      text += "\n  gates: \(held) of \(summary.gates.count) held\n"
       for gate in lost.prefix(5) { text += "  ✗ \(Hostile.plain(gate.sentence))\n" }
     }
     let warnings = summary.warnings.filter { $0.code != "sample_too_small" }

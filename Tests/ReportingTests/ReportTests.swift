@@ -373,7 +373,7 @@ import TestSupport
 
 @Suite struct ComparisonTests {
   private static func stored(_ scratch: ScratchFolder, _ name: String, seed: UInt64, ttft: Double = 200) throws -> StoredRun {
-    var run = SyntheticRun.make(seed: seed) { $0.sessions = 700; $0.repeats = 2; $0.ttft = ttft }
+    var run = SyntheticRun.make(seed: seed) { $0.sessions = 600; $0.repeats = 3; $0.ttft = ttft }
     run.record.scenario = .object(["name": .string(name), "load": .object(["concurrency": .integer(200)])])
     try run.write(to: "\(scratch.path)/\(name)")
     return try StoredRun.open("\(scratch.path)/\(name)")
