@@ -16,7 +16,11 @@ SERVER = """
 import sys, time, xllamacpp
 p = xllamacpp.CommonParams()
 p.model.path = sys.argv[1]
-p.hostname = "127.0.0.1"
+# The name of the field has changed between versions.
+if hasattr(p, "hostnames"):
+    p.hostnames = ["127.0.0.1"]
+else:
+    p.hostname = "127.0.0.1"
 p.port = int(sys.argv[2])
 p.n_ctx = 8192
 p.n_parallel = 4
@@ -55,6 +59,13 @@ class Server:
         self.process = subprocess.Popen(
             [sys.executable, "-c", SERVER, model(), str(self.port)], stdin=subprocess.PIPE, stdout=self.log,
             stderr=subprocess.STDOUT)
+
+    def failure(self):
+        """The server's last words, where it has ended by itself; else None."""
+        if self.process.poll() is None:
+            return None
+        with open(self.log.name, errors="replace") as log:
+            return "the server ended: " + " | ".join(log.read().strip().splitlines()[-3:])
 
     def end(self):
         self.process.stdin.close()

@@ -102,6 +102,8 @@ def main():
                 if abs(tpot) > max(2, theirs / 5):
                     problems.append(f"TPOT is {tpot:.2f} ms from the server's {theirs:.2f} ms")
         finally:
+            if server.failure():
+                print(server.failure())
             server.end()
     for problem in problems:
         print(problem)

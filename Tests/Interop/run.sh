@@ -23,7 +23,8 @@ if ! cmp -s "$here/requirements.txt" "$stamp"; then
   complete=1
   while read -r requirement; do
     case $requirement in '' | '#'*) continue ;; esac
-    "$environment/bin/pip" --quiet --disable-pip-version-check install "$requirement" ||
+    # shellcheck disable=SC2086 # a line may begin with an option
+    "$environment/bin/pip" --quiet --disable-pip-version-check install --prefer-binary $requirement ||
       { echo "interop: $requirement could not be installed; its tests will skip" >&2; complete=0; }
   done <"$here/requirements.txt"
   [ $complete = 1 ] && cp "$here/requirements.txt" "$stamp"
