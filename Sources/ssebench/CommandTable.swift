@@ -18,6 +18,8 @@ enum CommandTable {
     MergeCommand.command,
     ReportCommand.command,
     HistoryCommand.command,
+    DoctorCommand.command,
+    SelfTestCommand.command,
     SchemaCommand.command,
     HelpCommands.manual,
     HelpCommands.completions,
