@@ -10,6 +10,7 @@ enum CommandTable {
     ParseCommand.command,
     ExtractCommand.command,
     ListenCommand.command,
+    RecordCommand.command,
     TimelineCommand.command,
     ConformanceCommand.command,
     BenchCommand.command,

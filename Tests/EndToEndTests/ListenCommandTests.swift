@@ -4,11 +4,30 @@ import Foundation
 import TestSupport
 import Testing
 
+/// What a run of `listen` printed.
+private struct Listened {
+  var status: Int32
+  var output: String
+  var errors: String
+
+  init(_ words: [String]) throws {
+    let result = try BuiltProgram.run(["listen"] + words, in: TemporaryFolder())
+    (status, output, errors) = (result.code, result.output, result.errors)
+  }
+
+  /// Each line of the output as JSON.
+  var objects: [[String: Any]] {
+    output.split(separator: "\n").compactMap { (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: Any] }
+  }
+}
+
+private func listen(_ words: String...) throws -> Listened { try Listened(words) }
+
 @Suite(.serialized) struct ListenCommandTests {
   @Test func eachStateAndEvent_IsALineWithItsTime() throws {
-    let server = ScriptedServer([.stream("id: 1\ndata: a \"b\"\n\n"), .stream("event: t\ndata: c\n\n")])
+    let server = CaseServer([.stream("id: 1\ndata: a \"b\"\n\n"), .stream("event: t\ndata: c\n\n")])
 
-    let program = try Program.run("listen", server.url, "--reconnect", "whatwg", "--retry", "20ms")
+    let program = try listen(server.url, "--reconnect", "whatwg", "--retry", "20ms")
 
     server.stop()
     #expect(program.status == 0)
@@ -27,9 +46,9 @@ import Testing
   }
 
   @Test func withoutAPolicy_TheEndOfTheBodyIsTheEnd() throws {
-    let server = ScriptedServer([.stream("data: a\n\n")])
+    let server = CaseServer([.stream("data: a\n\n")])
 
-    let program = try Program.run("listen", server.url)
+    let program = try listen(server.url)
 
     server.stop()
     #expect(program.status == 0)
@@ -38,9 +57,9 @@ import Testing
   }
 
   @Test func neverOpen_Is69() throws {
-    let server = ScriptedServer([.status("404 None", body: "no such stream")])
+    let server = CaseServer([.status("404 None", body: "no such stream")])
 
-    let program = try Program.run("listen", server.url)
+    let program = try listen(server.url)
 
     server.stop()
     #expect(program.status == 69)
@@ -49,9 +68,9 @@ import Testing
   }
 
   @Test func aSecretHeader_ReachesTheServerAndNoOutput() throws {
-    let server = ScriptedServer([.status("401 No", body: "bad token s3cr3t-t0ken")])
+    let server = CaseServer([.status("401 No", body: "bad token s3cr3t-t0ken")])
 
-    let program = try Program.run("listen", server.url, "-H", "Authorization: Bearer s3cr3t-t0ken")
+    let program = try listen(server.url, "-H", "Authorization: Bearer s3cr3t-t0ken")
 
     server.stop()
     #expect(server.requests.first?.header("authorization") == "Bearer s3cr3t-t0ken")
@@ -59,9 +78,9 @@ import Testing
   }
 
   @Test func data_IsPosted() throws {
-    let server = ScriptedServer([.stream("data: a\n\n")])
+    let server = CaseServer([.stream("data: a\n\n")])
 
-    let program = try Program.run("listen", server.url, "-d", "{\"q\":1}", "--parser", "data-only")
+    let program = try listen(server.url, "-d", "{\"q\":1}", "--parser", "data-only")
 
     server.stop()
     #expect(program.status == 0)
@@ -71,25 +90,25 @@ import Testing
   }
 
   @Test func rawStack_SeesTheSame() throws {
-    let answers: [ScriptedAnswer] = [.stream("id: 1\ndata: a\n\n"), .cut("data: b\n\ndata: c\n")]
-    let raw = ScriptedServer(answers)
-    let curl = ScriptedServer(answers)
+    let answers: [CaseAnswer] = [.stream("id: 1\ndata: a\n\n"), .cut("data: b\n\ndata: c\n")]
+    let raw = CaseServer(answers)
+    let curl = CaseServer(answers)
 
-    let first = try Program.run("listen", raw.url, "--reconnect", "whatwg", "--retry", "20ms", "--stack", "raw")
-    let second = try Program.run("listen", curl.url, "--reconnect", "whatwg", "--retry", "20ms")
+    let first = try listen(raw.url, "--reconnect", "whatwg", "--retry", "20ms", "--stack", "raw")
+    let second = try listen(curl.url, "--reconnect", "whatwg", "--retry", "20ms")
 
     raw.stop()
     curl.stop()
-    func facts(_ program: Program) -> [String] {
+    func facts(_ program: Listened) -> [String] {
       program.objects.map { "\($0["state"] ?? "") \($0["data"] ?? "") \($0["id"] ?? "") \($0["reason"] ?? "")" }
     }
     #expect(facts(first) == facts(second))
     #expect(raw.requests.map { $0.header("last-event-id") } == curl.requests.map { $0.header("last-event-id") })
   }
 
-  @Test(arguments: [["listen", "ftp://x/"], ["listen", "http://127.0.0.1:1/", "--retry", "soon"], ["listen", "http://127.0.0.1:1/", "-H", "nothing"]])
+  @Test(arguments: [["ftp://x/"], ["http://127.0.0.1:1/", "--retry", "soon"], ["http://127.0.0.1:1/", "-H", "nothing"]])
   func wrongUsage_Is64(_ words: [String]) throws {
-    let program = try Program.run(words: words)
+    let program = try Listened(words)
 
     #expect(program.status == 64)
     #expect(program.output.isEmpty)
