@@ -24,6 +24,8 @@ package final class ListenSession: TransferReceiver {
   package struct Listener {
     package var changed: (Change, Nanoseconds) -> Void = { _, _ in }
     package var received: (EventSlices, Nanoseconds) -> Void = { _, _ in }
+    /// A request has gone out.
+    package var sent: (Nanoseconds) -> Void = { _ in }
     /// A read of a stream's body, decoded, before its events.
     package var read: (UnsafeRawBufferPointer, Nanoseconds) -> Void = { _, _ in }
 
@@ -44,6 +46,7 @@ package final class ListenSession: TransferReceiver {
   private let settings: SessionSettings
   private let listener: Listener
   private let maxEvents: Int?
+  private let endsAtMarker: Bool
   private let endsAt: Instant?
   private let queue: EventQueue
   private var transport: (any Transport)!
@@ -73,13 +76,15 @@ package final class ListenSession: TransferReceiver {
   ///   - lastEventID: sent with the first request already, as an application may.
   ///   - maxEvents: the session is closed with this event.
   ///   - duration: the session is closed when this has passed.
+  ///   - endsAtMarker: whether the end marker of an LLM API closes the session of a POST, whatever the body goes on with.
   package init(
     _ settings: SessionSettings, lastEventID: String = "", maxEvents: Int? = nil, duration: Nanoseconds? = nil,
-    listener: Listener
+    endsAtMarker: Bool = true, listener: Listener
   ) throws {
     self.settings = settings
     self.listener = listener
     self.maxEvents = maxEvents
+    self.endsAtMarker = endsAtMarker
     endsAt = duration.map { Instant.now() + $0 }
     lastActivity = .now()
     queue = try EventQueue(capacity: 16)
@@ -238,7 +243,10 @@ package final class ListenSession: TransferReceiver {
 
   // MARK: What the transport reports
 
-  package func requestSent(_ place: Int, at: Instant, connection: ConnectionTimes) { lastActivity = at }
+  package func requestSent(_ place: Int, at: Instant, connection: ConnectionTimes) {
+    lastActivity = at
+    listener.sent(at - origin)
+  }
 
   package func headReceived(_ place: Int, _ head: ResponseHead, at: Instant) {
     self.head = head
@@ -279,7 +287,7 @@ package final class ListenSession: TransferReceiver {
     events += 1
     connectionEvents += 1
     listener.received(event, at - origin)
-    if settings.endpoint.method != "GET" { sawMarker = EndMarker.isOne(event) }
+    if endsAtMarker && settings.endpoint.method != "GET" { sawMarker = EndMarker.isOne(event) }
   }
 }
 

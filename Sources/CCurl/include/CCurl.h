@@ -53,6 +53,11 @@ static inline CURLMcode CCurl_multi_setopt_timer_callback(CURLM *handle, CCurl_t
   return curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, value);
 }
 
+/// What this libcurl is: CURLVERSION_NOW is a macro that Swift does not import. Never NULL.
+static inline const curl_version_info_data *CCurl_version_info(void) {
+  return curl_version_info(CURLVERSION_NOW);
+}
+
 /// The finished transfer of a message, its result, or NULL when there is none.
 static inline CURL *CCurl_next_done(CURLM *handle, CURLcode *result) {
   int left;
