@@ -94,7 +94,9 @@ let package = Package(
     tests("ReportingTests", ["Reporting", "Analysis", "Recording", "Primitives"]),
     tests("MockServingTests", ["MockServing", "Scenarios", "Arrivals", "Primitives"]),
     tests("WuKongIMTests", ["WuKongIM", "Primitives"]),
-    tests("FoundationClientsTests", ["FoundationClients", "Transports", "Streams", "EventLoops", "Primitives"]),
+    tests(
+      "FoundationClientsTests",
+      ["FoundationClients", "Engine", "Scenarios", "Transports", "Streams", "Recording", "EventLoops", "Primitives"]),
     tests("LayeringTests", []),
     .testTarget(
       name: "EndToEndTests", dependencies: ["ssebench", "TestSupport", "Primitives"], swiftSettings: swiftSettings),

@@ -3,21 +3,21 @@
 import Scenarios
 
 /// The text of one session under a consumer that keeps it.
-final class KeptText {
+package final class KeptText {
   /// `accumulate`: blocks of 256 bytes, so that its growth is known.
   private var blocks: [UnsafeMutableRawPointer] = []
   private var used = 256
   /// `accumulate-string` and `coalesce`: a growing String, doublings and all.
-  private(set) var text = ""
+  package private(set) var text = ""
   /// What the view shows: the text as last published.
-  private(set) var shown = ""
-  private(set) var publishes = 0
+  package private(set) var shown = ""
+  package private(set) var publishes = 0
   private var published = Int64.min
   private var isPending = false
   /// The least time between two updates of a view, one frame at 60 Hz.
-  static let frame: Int64 = 16_000_000
+  package static let frame: Int64 = 16_000_000
 
-  init() {}
+  package init() {}
 
   deinit { for block in blocks { block.deallocate() } }
 
@@ -43,7 +43,7 @@ final class KeptText {
   ///
   /// - Returns: true where text has begun to wait for the next frame: `publish` is then due at `nextPublish`.
   @discardableResult
-  func coalesce(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Bool {
+  package func coalesce(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Bool {
     appendString(bytes)
     let wasPending = isPending
     isPending = true
@@ -55,9 +55,9 @@ final class KeptText {
   }
 
   /// When waiting text is to be shown; nil where none waits.
-  var nextPublish: Int64? { isPending ? published + Self.frame : nil }
+  package var nextPublish: Int64? { isPending ? published + Self.frame : nil }
 
-  func publish(at now: Int64) {
+  package func publish(at now: Int64) {
     guard isPending else { return }
     published = now
     publishes += 1
@@ -66,5 +66,5 @@ final class KeptText {
     shown = text
   }
 
-  func flush() { publish(at: published) }
+  package func flush() { publish(at: published) }
 }

@@ -8,7 +8,7 @@ import Streams
 package import Transports
 
 /// What follows from the end of a connection.
-package enum NextStep: Equatable {
+package enum NextStep: Equatable, Sendable {
   case complete
   case fail(SessionErrorKind, String)
   /// After this many nanoseconds from the detection. `restarting`: from the first event anew.
@@ -59,10 +59,7 @@ extension SessionSettings {
       return .complete
     }
     if !isLLM && facts.status == 204 { return .complete }
-    if client.needsNoMarker && facts.isStream && facts.end == .complete && facts.timeout == nil { return .complete }
-    if client.endsAtCleanClose && facts.isStream && facts.end == .complete && facts.timeout == nil {
-      return withoutPolicy(facts)
-    }
+    if let step = modelStep(facts) { return step }
     switch policy {
     case .none: return withoutPolicy(facts)
     case .restart: return restartOr(withoutPolicy(facts), facts)
@@ -72,7 +69,7 @@ extension SessionSettings {
   }
 
   /// The failure that a connection's end is where nothing is tried again.
-  private func withoutPolicy(_ facts: ConnectionFacts) -> NextStep {
+  func withoutPolicy(_ facts: ConnectionFacts) -> NextStep {
     if let timeout = facts.timeout {
       // A head that says what is wrong says more than the limit that ended its endless body.
       if let known = statusFailure(facts) { return .fail(known.kind, known.detail) }
@@ -180,7 +177,7 @@ extension SessionSettings {
   }
 
   /// base · factor^tries, at most cap; `retry` of the stream takes the place of base, `Retry-After` is the least.
-  private func delayed(_ facts: ConnectionFacts, restarting: Bool) -> NextStep {
+  func delayed(_ facts: ConnectionFacts, restarting: Bool) -> NextStep {
     if facts.tries >= reconnect.tries ?? 5 { return exhausted(facts) }
     let base = facts.serverRetry >= 0 ? Double(reconnectionTime(facts.serverRetry)) : Double(reconnect.base.value)
     let grown = min(base * Maths.pow(reconnect.factor, Double(facts.tries)), Double(max(reconnect.cap.value, 0)))

@@ -206,7 +206,7 @@ extension Worker {
     let session = sessions + place
     finishHeadOnly(session)
     if session.pointee.connectionOpened >= 0 || session.pointee.recovery == nil { lost(place, at, end) }
-    let openFor = session.pointee.connectionOpened >= 0 ? at - session.pointee.connectionOpened : 0
+    let openFor = session.pointee.connectionOpened >= 0 ? at - session.pointee.connectionOpened : -1
     session.pointee.tries = Int32(
       clamping: settings.triesAfter(
         Int(session.pointee.tries), openFor: session.pointee.connectionOpened >= 0 ? openFor : -1, events: session.pointee.connectionEvents))

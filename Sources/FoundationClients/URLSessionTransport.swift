@@ -154,7 +154,10 @@ package final class URLSessionTransport: Transport {
       }
     // What was cancelled is not reported any more.
     guard let place = placeOfKey[key] else { return }
-    if places[place].isPaused || !places[place].held.isEmpty {
+    if case .end(_, .failed(.overflow, _), _) = arrival {
+      // What the inbox did not take cannot be waited for.
+      report(arrival, place)
+    } else if places[place].isPaused || !places[place].held.isEmpty {
       hold(arrival, place)
     } else {
       report(arrival, place)
@@ -176,9 +179,8 @@ package final class URLSessionTransport: Transport {
     if case .body(_, let data, let at) = arrival {
       if places[place].heldBytes + data.count > options.queueLimit {
         places[place].task?.cancel()
-        places[place].held = []
-        places[place].heldBytes = 0
-        report(.end(key: places[place].key, .failed(.overflow, detail: "the consumer is slower than the stream by more than \(options.queueLimit) bytes"), at: at), place)
+        let detail = "the consumer is slower than the stream by more than \(options.queueLimit) bytes"
+        report(.end(key: places[place].key, .failed(.overflow, detail: detail), at: at), place)
         return
       }
       places[place].heldBytes += data.count

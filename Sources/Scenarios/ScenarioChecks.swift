@@ -149,6 +149,17 @@ struct ScenarioChecks {
       if !endpoint.resolve.isEmpty { refuse("endpoint.resolve") }
       if endpoint.tls != TLSSettings() { refuse("endpoint.tls") }
     }
+    if client.stack.isURLSession {
+      let advice = "Use the stack curl"
+      func refuse(_ what: String) {
+        self.refuse("client.stack", "\(client.stack.rawValue) with \(what)", "what URLSession can set", advice)
+      }
+      if endpoint.http == .http2 { refuse("endpoint.http 2") }
+      if endpoint.proxy != nil { refuse("a proxy") }
+      if endpoint.unixSocket != nil { refuse("a Unix socket") }
+      if !endpoint.resolve.isEmpty { refuse("endpoint.resolve") }
+      if endpoint.tls != TLSSettings() { refuse("endpoint.tls") }
+    }
     let isLLM = endpoint.api != .sse && endpoint.api != .wukongim
     if client.reconnect.policy == .restart && !isLLM {
       refuse(

@@ -10,6 +10,7 @@ import Scenarios
 extension SessionSettings {
   /// Gives the engine what it needs for the scenario's stack and decoder.
   mutating func useFoundation(_ scenario: Scenario) {
+    if scenario.client.decoder == .foundation { foreignDecoder = { FoundationDecoder() } }
     guard scenario.client.stack.isURLSession else { return }
     var options = URLSessionOptions()
     options.sessionPerTransfer = scenario.client.connections == .fresh

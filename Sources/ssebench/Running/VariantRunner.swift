@@ -32,6 +32,7 @@ final class VariantRunner {
   private var started: Int64 = 0
   private var totals = Counters()
   private var unsettled: [SessionRecord] = []
+  private var cancellations = CancellationAccount()
   private var nextMemorySample = Instant.now()
   private(set) var sampling = SamplingCost()
 
@@ -73,6 +74,7 @@ final class VariantRunner {
     _ = mock?.ask("stats reset")
     let (finals, length) = try runEngine(settings, plan)
     settle(settings)
+    for record in cancellations.settle(mock, isLast: true) { write(record) }
     closeFigures(finals, cpuBefore: cpuBefore, idle: idle, plan: plan, length: length)
     // The engine is gone by now: what is still held is held for good.
     if scenario.measure.memory && ProcessMeters.hasJemalloc {
@@ -86,6 +88,7 @@ final class VariantRunner {
     let loads = PlanFeed.loads(scenario, plan: plan, threads: threads, only: options.session)
     DescriptorLimit.reserve(loads.reduce(128) { $0 + $1.capacity })
     let origin = startInstant()
+    cancellations.origin = origin
     let engine = try EngineRun(settings: settings, loads: loads, origin: origin)
     lastCPU = ProcessMeters.cpuSeconds
     lastCPUInstant = .now()
@@ -240,8 +243,8 @@ final class VariantRunner {
   // MARK: Settling the ledger
 
   private func settleSome(_ settings: SessionSettings) {
-    guard !unsettled.isEmpty else { return }
-    settle(settings)
+    if !unsettled.isEmpty { settle(settings) }
+    for record in cancellations.settle(mock, isLast: false) { write(record) }
   }
 
   /// Fills in what the server had sent, which only the mock knows, and writes the finished sessions.
@@ -251,7 +254,10 @@ final class VariantRunner {
     for start in stride(from: 0, to: records.count, by: 256) {
       let batch = records[start..<min(start + 256, records.count)]
       let sent = settings.usesMock ? sentNumbers(batch) : [:]
-      for record in batch { write(settled(record, sent, settings)) }
+      for record in batch {
+        let settled = settled(record, sent, settings)
+        if !cancellations.takes(settled, settings) { write(settled) }
+      }
     }
   }
 
@@ -294,6 +300,9 @@ final class VariantRunner {
       variant.total.counters.duplicated += record.duplicated
       variant.total.counters.reordered += record.reordered
       variant.total.counters.corrupted += record.corrupted
+    }
+    if record.isCounted && record.cancelToClose >= 0 && variant.usesMock {
+      variant.total.record(.cancelToClose, record.cancelToClose)
     }
     observer?.session(record)
     do { try folder.append(record, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
