@@ -36,7 +36,7 @@ enum RecordCommand {
     do {
       settings = try SessionSettings(
         listeningTo: request.url, headers: request.headers, body: request.body, tls: request.tls, stack: request.stack)
-    } catch let error as EngineError {
+    } catch {
       throw CommandFailure(.usage, error.description)
     }
     // Whatever is streamed can be kept, NDJSON too.
