@@ -151,6 +151,12 @@ package struct RunMerge {
     sum.countsFromRequestStart = sum.countsFromRequestStart || own.countsFromRequestStart
     sum.hasLedger = sum.hasLedger || own.hasLedger
     sum.hasSLO = sum.hasSLO || own.hasSLO
+    sum.isProbe = sum.isProbe || own.isProbe
+    if let counts = own.wukongim {
+      var all = sum.wukongim ?? WuKongRecord()
+      all.add(counts)
+      sum.wukongim = all
+    }
     sum.usesMock = sum.usesMock || own.usesMock
     sum.tokensKnown = isFirst ? own.tokensKnown : sum.tokensKnown && own.tokensKnown
     if let spread = own.stormSpread {

@@ -10,6 +10,7 @@ package enum SummarySchema {
     variant.memory = MemoryFigures()
     variant.hasLedger = true
     variant.hasSLO = true
+    variant.wukongim = WuKongRecord()
     variant.instrument.mockCPUSeconds = 0
     variant.total.counters.cancelled = 1
     variant.steadyState = (0, 0, 0, 0)

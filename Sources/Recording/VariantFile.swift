@@ -19,6 +19,8 @@ enum VariantFile {
       ("tokens_known", .bool(variant.tokensKnown)),
       ("parser_allocations_per_event", RecordFile.real(variant.parserAllocationsPerEvent)),
     ])
+    object["is_probe"] = .bool(variant.isProbe)
+    if let counts = variant.wukongim { object["wukongim"] = .object(counts.json) }
     if let memory = variant.memory { object["memory"] = self.memory(memory) }
     object["instrument"] = instrument(variant.instrument)
     var samples = JSONObject()
@@ -61,6 +63,8 @@ enum VariantFile {
     variant.hasSLO = tree["has_slo"]?.asBool ?? false
     variant.tokensKnown = tree["tokens_known"]?.asBool ?? true
     variant.parserAllocationsPerEvent = tree["parser_allocations_per_event"]?.asDouble
+    variant.isProbe = tree["is_probe"]?.asBool ?? false
+    if let counts = tree["wukongim"] { variant.wukongim = WuKongRecord(json: counts) }
     if let memory = tree["memory"] { variant.memory = self.memory(memory) }
     variant.instrument = instrument(tree["instrument"] ?? .null)
     for kind in SessionErrorKind.allCases {

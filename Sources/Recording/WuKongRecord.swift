@@ -65,6 +65,11 @@ package struct WuKongRecord: Sendable, Equatable {
     for (_, path) in Self.counts { self[keyPath: path] += other[keyPath: path] }
   }
 
+  /// Reads counts back; one that is missing is 0.
+  package init(json: JSONValue) {
+    for (key, path) in Self.counts { self[keyPath: path] = json[key]?.asInt ?? 0 }
+  }
+
   package var json: JSONObject {
     var object = JSONObject(Self.counts.map { ($0.key, .integer(Int64(self[keyPath: $0.path]))) })
     // What an event costs on the wire, double encoding included.

@@ -53,7 +53,7 @@ def main():
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         schemas = {}
-        for name in ["scenario", "mock"]:
+        for name in ["scenario", "mock", "summary"]:
             schemas[name] = os.path.join(folder, f"{name}.schema.json")
             with open(schemas[name], "w") as file:
                 subprocess.run([SSEBENCH, "schema", name], stdout=file, check=True)

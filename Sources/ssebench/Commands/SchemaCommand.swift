@@ -1,5 +1,6 @@
 // `ssebench schema NAME`: the JSON Schema of a file that users write or read.
 
+import Analysis
 import Primitives
 import Scenarios
 
@@ -8,6 +9,7 @@ enum SchemaCommand {
   static let schemas: [(name: String, make: @Sendable () -> JSONValue)] = [
     ("scenario", { SchemaWriter.scenario() }),
     ("mock", { SchemaWriter.mock() }),
+    ("summary", { SummarySchema.document }),
   ]
 
   static let command = Command(
