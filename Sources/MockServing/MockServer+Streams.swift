@@ -211,7 +211,7 @@ extension MockServer {
     if shape.pointee.isWholeCall, reasoning == 0 { connection.pointee.due &+= gaps(script, after: 0) }
     var mixer = SeededRandom(
       seed: options.seed, purpose: "response id",
-      index: sessions[connection.pointee.session].pointee.key &+ UInt64(connection.pointee.ordinal) << 40)
+      index: sessions[connection.pointee.session].pointee.key)
     connection.pointee.id = mixer.next()
     if settings.interval.constantValue == 0 || script.gap(before: 1) == .zero && isConstantlyZero {
       connection.pointee.flags.insert(.unpaced)
