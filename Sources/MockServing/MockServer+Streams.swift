@@ -600,8 +600,12 @@ extension MockServer {
     let connection = connections[slot]
     if !faults.isEmpty { progress[Int32(slot)] = nil }
     guard connection.pointee.session >= 0, connection.pointee.next > 1 else { return }
-    let isResumable = (layoutTable + Int(connection.pointee.layout)).pointee.isResumable
-    if !isResumable { sessions[connection.pointee.session].pointee.sent += connection.pointee.next - 1 }
+    let state = sessions[connection.pointee.session]
+    if (layoutTable + Int(connection.pointee.layout)).pointee.isResumable {
+      if connection.pointee.pendingHighest > state.pointee.swapped + 1 { state.pointee.swapped = 0 }
+    } else {
+      state.pointee.sent += connection.pointee.next - 1
+    }
   }
 
   /// The response is over: all of it is sent or waits to be.
