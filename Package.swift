@@ -92,6 +92,7 @@ let package = Package(
       "EngineTests", ["Engine", "Transports", "Streams", "Recording", "Scenarios", "Primitives", "CPlatform"]),
     tests("AnalysisTests", ["Analysis", "Recording", "Primitives"]),
     tests("ReportingTests", ["Reporting", "Analysis", "Recording", "Primitives"]),
+    tests("EventLoopsTests", ["EventLoops", "Primitives"]),
     tests("MockServingTests", ["MockServing", "Scenarios", "Arrivals", "Primitives"]),
     tests("WuKongIMTests", ["WuKongIM", "Primitives"]),
     tests(

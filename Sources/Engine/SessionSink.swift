@@ -120,7 +120,11 @@ struct SessionSink: EventSink {
 
   // MARK: The ledger
 
+  /// Numbers beyond this come from a broken or hostile server, and would only make sums overflow.
+  private static let highestNumber: Int64 = 1 << 40
+
   private func judge(_ meaning: EventMeaning) {
+    guard meaning.stampNumber <= Self.highestNumber else { return }
     let finding = session.pointee.ledger.receive(
       meaning.stampNumber, isIntact: meaning.textCRC() == meaning.stampCRC)
     if let recovery = session.pointee.recovery {
@@ -129,7 +133,7 @@ struct SessionSink: EventSink {
   }
 
   private func judgeForeign(_ event: EventSlices) {
-    guard let number = worker.numberRule?.number(of: event) else { return }
+    guard let number = worker.numberRule?.number(of: event), number.magnitude <= Self.highestNumber else { return }
     let finding = session.pointee.ledger.receive(number, isIntact: true)
     if let recovery = session.pointee.recovery {
       if finding == .duplicate { recovery.record.replayed += 1 } else { recovered(recovery) }

@@ -96,9 +96,6 @@ struct EventTemplate {
     self.needsWhole = needsWhole
   }
 
-  private static let idGap = Int32(gaps.firstIndex(of: .id)!)
-  private static let textGap = Int32(gaps.firstIndex(of: .text)!)
-
   /// Writes the event. The room needed is `fixedCount + gapRoom` and six bytes for each byte of text.
   @inline(__always) func write(_ fill: borrowing EventFill, whole: WholeText?, to cursor: inout ByteCursor) {
     for index in 0..<pieceCount {

@@ -37,26 +37,20 @@ extension MockServer {
       hold(slot, fault)
       return .leave
     case .replay:
-      let first = max(1, number - fault.count)
-      if first == number { return .again }
+      let skips = sessions[connection.pointee.session].pointee.skips
+      let again = (max(1, number - fault.count)..<number).filter { number in !skips.contains { $0.contains(number) } }
+      if again.isEmpty { return .again }
       note(index, slot)
-      for earlier in first..<number { appendItem(slot, number: earlier, stamp: now) }
-      counters.duplicated += Int64(number - first)
-      counters.events += Int64(number - first)
+      for earlier in again { appendItem(slot, number: earlier, stamp: now) }
+      counters.duplicated += Int64(again.count)
+      counters.events += Int64(again.count)
+      remember(slot) { $0.pointee.swapped = 0 }
     case .skip:
       note(index, slot)
-      var taken = 0
-      while taken < fault.count, connection.pointee.next <= connection.pointee.last,
-        scriptEvent(slot, of: connection.pointee.next) >= 0
-      {
-        let highest = connection.pointee.pendingHighest
-        advance(slot)
-        connection.pointee.pendingHighest = highest
-        counters.events -= 1
-        taken += 1
-      }
-      counters.lost += Int64(taken)
-      remember(slot) { $0.pointee.skipped = number..<number + taken }
+      passOver(slot, to: number + max(1, fault.count))
+      let taken = number..<connection.pointee.next
+      counters.lost += Int64(taken.count)
+      remember(slot) { $0.pointee.skips.append(taken) }
     case .swap:
       guard number < connection.pointee.last, scriptEvent(slot, of: number + 1) >= 0 else { return .again }
       note(index, slot)
@@ -68,19 +62,22 @@ extension MockServer {
       remember(slot) { $0.pointee.swapped = number }
     case .foreign:
       guard let own = connection.pointee.script else { return .again }
-      note(index, slot)
       let state = sessions[connection.pointee.session]
       let other = StreamScript(settings: settings, seed: options.seed, session: state.pointee.index &+ 1)
       let event = scriptEvent(slot, of: number)
       if event < other.events {
+        note(index, slot)
         connection.pointee.keepScript(other)
         let id = connection.pointee.id
         connection.pointee.id = ~id
+        let before = scratchCount
         appendItem(slot, number: number, stamp: now)
+        // Without an id of its own: a resume after it still brings the true event.
+        if shape.pointee.isResumable { rewrite(slot, from: before) { Array($0[(($0.firstIndex(of: 0x0A) ?? -1) + 1)...]) } }
         connection.pointee.id = id
         connection.pointee.keepScript(own)
       } else {
-        appendItem(slot, number: number, stamp: now)
+        return .again
       }
       counters.events += 1
       counters.foreign += 1
@@ -127,6 +124,20 @@ extension MockServer {
     case .status, .redirect, .html, .jsonError, .length, .shortBuffer: break
     }
     return .again
+  }
+
+  /// Leaves events out, up to `number` or the last one with a token.
+  func passOver(_ slot: Int, to number: Int) {
+    let connection = connections[slot]
+    while connection.pointee.next < number, connection.pointee.next <= connection.pointee.last,
+      scriptEvent(slot, of: connection.pointee.next) >= 0
+    {
+      connection.pointee.next += 1
+      if connection.pointee.next > connection.pointee.last { break }
+      let event = scriptEvent(slot, of: connection.pointee.next)
+      if event > 0 { connection.pointee.due &+= connection.pointee.gap(before: event) }
+    }
+    connection.pointee.writeDue = connection.pointee.due
   }
 
   /// Notes something for the resumes of a plain stream.

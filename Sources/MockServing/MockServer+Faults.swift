@@ -17,6 +17,8 @@ struct FaultProgress {
   var armed: Set<Int> = []
   /// The event at which a fault last happened.
   var lastEvent: [Int: Int] = [:]
+  /// The event at which one was last damaged: one damage an event, so that each can be counted.
+  var lastDamaged = 0
 }
 
 /// What follows from meeting a fault.
@@ -46,10 +48,18 @@ extension FaultKind {
     }
   }
 
-  /// Changes events and lets the stream go on.
-  var damagesEvents: Bool {
+  /// Goes on with the events that follow while it has `times` left.
+  var isContinued: Bool {
     switch self {
-    case .replay, .skip, .swap, .foreign, .corrupt, .idReset, .retry, .drip, .stall: true
+    case .idReset, .retry, .drip, .stall: true
+    default: isDamage
+    }
+  }
+
+  /// A ledger counts it.
+  var isDamage: Bool {
+    switch self {
+    case .replay, .skip, .swap, .foreign, .corrupt: true
     default: false
     }
   }
@@ -171,16 +181,20 @@ extension MockServer {
     guard connection.pointee.ordinal > 1, let script = connection.pointee.script else { return wanted }
     var next = wanted
     if state.pointee.swapped > 0 {
-      if lastID == state.pointee.swapped { next = state.pointee.swapped + 2 }
-      // The first of the two came through and the second did not: it is lost and nothing was swapped.
-      if lastID == state.pointee.swapped + 1 {
-        counters.lost += 1
+      if lastID == state.pointee.swapped {
+        next = state.pointee.swapped + 2
+      } else {
+        // Not both came through: nothing was swapped; where the first did, the other is lost.
         counters.swapped -= 1
+        if lastID == state.pointee.swapped + 1 { counters.lost += 1 }
+        state.pointee.swapped = 0
       }
-      if next > state.pointee.swapped { state.pointee.swapped = 0 }
     }
-    if state.pointee.skipped.contains(next) { next = state.pointee.skipped.upperBound }
-    if state.pointee.idWasReset, lastID == nil, next == 1 { counters.duplicated += Int64(state.pointee.highest) }
+    while let range = state.pointee.skips.first(where: { $0.contains(next) }) { next = range.upperBound }
+    if state.pointee.idWasReset, lastID == nil, next <= state.pointee.highest {
+      let again = next...state.pointee.highest
+      counters.duplicated += Int64(again.count - again.count { number in state.pointee.skips.contains { $0.contains(number) } })
+    }
     state.pointee.idWasReset = false
 
     var keep = settings.replayBuffer
@@ -237,6 +251,11 @@ extension MockServer {
     connection.pointee.faultEvent = .max
     connection.pointee.faultByte = .max
     let known = progress[Int32(slot)] ?? FaultProgress()
+    if connection.pointee.sentBefore == 0 {
+      for range in sessions[connection.pointee.session].pointee.skips where range.upperBound > from {
+        connection.pointee.faultEvent = min(connection.pointee.faultEvent, max(from, range.lowerBound))
+      }
+    }
     for index in faults.indices {
       let fault = faults[index]
       guard !fault.kind.answersRequest, fault.kind != .length, fault.kind != .shortBuffer, matches(index, slot) else { continue }
@@ -250,7 +269,7 @@ extension MockServer {
         connection.pointee.faultEvent = from
       case .event(let event)?:
         if known.drawn.contains(index) {
-          if fault.kind.damagesEvents, known.lastEvent[index] != nil { connection.pointee.faultEvent = from }
+          if fault.kind.isContinued, known.lastEvent[index] != nil { connection.pointee.faultEvent = from }
         } else {
           connection.pointee.faultEvent = min(connection.pointee.faultEvent, max(from, event - connection.pointee.sentBefore))
         }
@@ -292,14 +311,24 @@ extension MockServer {
   mutating func meetFaults(_ slot: Int, now: Int64) -> FaultMeeting {
     let connection = connections[slot]
     let number = connection.pointee.next
+    if let range = sessions[connection.pointee.session].pointee.skips.first(where: { $0.contains(number) }) {
+      passOver(slot, to: range.upperBound)
+      connection.pointee.faultEvent = connection.pointee.next
+      return .again
+    }
     for index in faults.indices {
       let fault = faults[index]
       guard !fault.kind.answersRequest, fault.kind != .length, fault.kind != .shortBuffer, matches(index, slot),
         progress[Int32(slot)]?.lastEvent[index] != number
       else { continue }
       if fault.kind.needsToken, scriptEvent(slot, of: number) < 0 { continue }
+      if fault.kind.isDamage {
+        // A body of stated length is that of the true events.
+        if connection.pointee.contentLength >= 0 || progress[Int32(slot)]?.lastDamaged == number { continue }
+      }
       guard happens(index, slot, number) else { continue }
       progress[Int32(slot)]?.lastEvent[index] = number
+      if fault.kind.isDamage { progress[Int32(slot)]?.lastDamaged = number }
       progress[Int32(slot)]?.armed.remove(index)
       let meeting = perform(index, slot, now: now)
       if meeting == .leave { return .leave }
@@ -323,7 +352,7 @@ extension MockServer {
     case .event(let event)?:
       guard place(slot, of: number) >= event else { return false }
       if progress[Int32(slot)]?.drawn.contains(index) == true {
-        return fault.kind.damagesEvents && progress[Int32(slot)]?.lastEvent[index] != nil
+        return fault.kind.isContinued && progress[Int32(slot)]?.lastEvent[index] != nil
       }
       progress[Int32(slot)]?.drawn.insert(index)
       return draw(index, slot, event: event)

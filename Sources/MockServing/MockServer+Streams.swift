@@ -211,7 +211,7 @@ extension MockServer {
     if shape.pointee.isWholeCall, reasoning == 0 { connection.pointee.due &+= gaps(script, after: 0) }
     var mixer = SeededRandom(
       seed: options.seed, purpose: "response id",
-      index: sessions[connection.pointee.session].pointee.key &+ UInt64(connection.pointee.ordinal) << 40)
+      index: sessions[connection.pointee.session].pointee.key)
     connection.pointee.id = mixer.next()
     if settings.interval.constantValue == 0 || script.gap(before: 1) == .zero && isConstantlyZero {
       connection.pointee.flags.insert(.unpaced)
@@ -600,8 +600,12 @@ extension MockServer {
     let connection = connections[slot]
     if !faults.isEmpty { progress[Int32(slot)] = nil }
     guard connection.pointee.session >= 0, connection.pointee.next > 1 else { return }
-    let isResumable = (layoutTable + Int(connection.pointee.layout)).pointee.isResumable
-    if !isResumable { sessions[connection.pointee.session].pointee.sent += connection.pointee.next - 1 }
+    let state = sessions[connection.pointee.session]
+    if (layoutTable + Int(connection.pointee.layout)).pointee.isResumable {
+      if connection.pointee.pendingHighest > state.pointee.swapped + 1 { state.pointee.swapped = 0 }
+    } else {
+      state.pointee.sent += connection.pointee.next - 1
+    }
   }
 
   /// The response is over: all of it is sent or waits to be.

@@ -96,7 +96,7 @@ package struct MockServer: ~Copyable {
 
   package init(options: MockOptions) throws(MockError) {
     // All that can fail comes first: a value that cannot be copied is made whole or not at all.
-    _ = SocketCalls.raiseDescriptorLimit()
+    SocketCalls.raiseDescriptorLimit()
     let recording: RecordedStream? = if let file = options.settings.replay { try RecordedStream.load(file) } else { nil }
     let queue: EventQueue
     do throws(EventQueueError) {

@@ -20,9 +20,9 @@ struct SessionState {
   /// Due time of one event, kept so that a resume need not add all gaps up again.
   var knownEvent = -1
   var knownDue: Int64 = 0
-  /// Events that a fault has taken out, so that a resume does not bring them back.
-  var skipped: Range<Int> = 0..<0
-  /// The lower number of the last two swapped events.
+  /// Events that faults have taken out, so that neither a resume nor a replay brings them back.
+  var skips: [Range<Int>] = []
+  /// The lower number of two swapped events that were the last to be sent; 0: none.
   var swapped = 0
   var idWasReset = false
 }
@@ -53,6 +53,7 @@ struct SessionTable: ~Copyable {
   }
 
   deinit {
+    states.deinitialize(count: capacity)
     states.deallocate()
     uses.deallocate()
   }

@@ -54,7 +54,7 @@ extension StreamLayout {
       finishWords: ("stop", "length", "stop"))
   }
 
-  /// Each event has a type, and a `sequence_number` from 0.
+  /// Each event has a type, and a `sequence_number`: here the event's number, so from 1.
   static func openAIResponses(_ key: LayoutKey, _ mark: String) -> StreamLayout {
     func event(_ type: String, _ members: String) -> String {
       "event: \(type)\ndata: {\"type\":\"\(type)\",\"sequence_number\":«n»,\(members),\(mark)}\n\n"

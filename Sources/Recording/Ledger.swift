@@ -23,7 +23,7 @@ package struct Ledger: Sendable {
 
   /// - Parameter first: the first number of a whole stream; nil: whichever comes first.
   package init(first: Int64?) {
-    highest = (first ?? 1) - 1
+    highest = (first ?? 1) &- 1
     hasBegun = first != nil
   }
 
@@ -53,7 +53,7 @@ package struct Ledger: Sendable {
     if number > highest {
       gaps.append(highest + 1...number - 1)
       if gaps.count > Self.maximumGaps {
-        overflowed += Int64(gaps[0].count)
+        overflowed = Self.sum(overflowed, Self.length(of: gaps[0]))
         gaps.removeFirst()
       }
       highest = number
@@ -85,14 +85,26 @@ package struct Ledger: Sendable {
   }
 
   /// Numbers up to the highest that never came.
-  package var missing: Int64 { gaps.reduce(overflowed) { $0 + Int64($1.count) } }
+  package var missing: Int64 { gaps.reduce(overflowed) { Self.sum($0, Self.length(of: $1)) } }
+
+  // Numbers come from servers: whatever they are, the counts saturate.
+
+  private static func length(of gap: ClosedRange<Int64>) -> Int64 {
+    let (distance, overflows) = gap.upperBound.subtractingReportingOverflow(gap.lowerBound)
+    return overflows ? .max : sum(distance, 1)
+  }
+
+  private static func sum(_ a: Int64, _ b: Int64) -> Int64 {
+    let (sum, overflows) = a.addingReportingOverflow(b)
+    return overflows ? .max : sum
+  }
 
   /// Whether any number has come.
   package var isEmpty: Bool { delivered == 0 && duplicated == 0 }
 
   /// Begins anew after a restart from the first event; counts stay, the numbering does not.
   package mutating func restart(first: Int64) {
-    highest = first - 1
+    highest = first &- 1
     gaps = []
     overflowed = 0
   }

@@ -1,8 +1,10 @@
 // What an EventSource of the HTML Standard does, case by case, against a scripted server: after the scripted answers
 // comes 204, which ends the session. Delays are held against "not earlier than" alone.
 
+import Engine
 import Foundation
 import Primitives
+import Scenarios
 import TestSupport
 import Testing
 
@@ -76,7 +78,10 @@ import Testing
     #expect(seen.events == ["x/"])
     #expect(seen.waits.first?.reason == "refused")
     #expect(seen.opens == 1)
-    let attempts = seen.changes.compactMap { if case .connecting = $0.change { $0.at } else { nil } }
+    let attempts = seen.changes.compactMap { entry -> Nanoseconds? in
+      guard case .connecting = entry.change else { return nil }
+      return entry.at
+    }
     #expect(zip(attempts, attempts.dropFirst()).allSatisfy { $1 - $0 >= Watched.time })
   }
 

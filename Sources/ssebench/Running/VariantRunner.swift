@@ -372,7 +372,10 @@ final class VariantRunner {
     if let stats = mock?.ask("stats")?["stats"] { readMock(stats, &instrument) }
     variant.instrument = instrument
     let steady = reports.reduce(0) { $0 + $1.steadyTime }
-    if let concurrency = variant.requestedConcurrency, steady > 0, scenario.load.thinkTime == .constant(0) {
+    // Under a second there is no steady state to speak of; and where sessions fail, the server empties the places.
+    if let concurrency = variant.requestedConcurrency, steady >= Double(reports.count),
+      totals.completed > totals.failed, scenario.load.thinkTime == .constant(0)
+    {
       let mean = reports.reduce(0) { $0 + $1.liveTime } / (steady / Double(reports.count))
       variant.steadyLiveRatio = min(variant.steadyLiveRatio ?? 1, mean / Double(concurrency))
     }

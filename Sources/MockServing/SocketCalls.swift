@@ -1,9 +1,12 @@
-// The socket calls of the mock on Linux: addresses from text, listening, accepting without blocking, sending without
-// SIGPIPE. Errors come back as errno values.
+// The system calls of the mock: addresses from text, listening, accepting without blocking, sending without SIGPIPE,
+// pipes, limits, CPU time. Errors come back as errno values. What differs between systems is SystemConstants'.
 
-#if os(Linux)
 internal import CPlatform
+#if canImport(Glibc)
 internal import Glibc
+#else
+internal import Darwin
+#endif
 
 /// An address to listen on, as the kernel takes it.
 struct SocketAddress {
@@ -14,7 +17,7 @@ struct SocketAddress {
   /// - Parameter host: a numeric IPv4 or IPv6 address (without brackets), or `localhost`.
   init?(host: String, port: Int) {
     var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_socktype = SystemConstants.stream
     hints.ai_flags = AI_PASSIVE
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(host, String(port), &hints, &list) == 0, let found = list else { return nil }
@@ -30,9 +33,10 @@ struct SocketAddress {
 enum SocketCalls {
   /// A listening socket that does not block; a failure is an errno.
   static func listen(_ address: SocketAddress, sharesPort: Bool) -> Result<Int32, SocketFailure> {
-    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(address.family, type, 0)
+    let descriptor = socket(address.family, SystemConstants.stream, 0)
     if descriptor < 0 { return .failure(SocketFailure(call: "socket", errno: errno)) }
+    doNotBlock(descriptor)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     func fail(_ call: String) -> Result<Int32, SocketFailure> {
       let code = errno
       close(descriptor)
@@ -48,7 +52,7 @@ enum SocketCalls {
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, address.length) }
     }
     if bound != 0 { return fail("bind") }
-    if Glibc.listen(descriptor, 65_535) != 0 { return fail("listen") }
+    if SystemCalls.listen(descriptor, 65_535) != 0 { return fail("listen") }
     return .success(descriptor)
   }
 
@@ -72,7 +76,7 @@ enum SocketCalls {
 
   /// Bytes taken, or a negative errno.
   @inline(__always) static func send(_ descriptor: Int32, _ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int {
-    let sent = Glibc.send(descriptor, bytes, count, Int32(MSG_NOSIGNAL))
+    let sent = SystemCalls.send(descriptor, bytes, count)
     return sent < 0 ? -Int(errno) : sent
   }
 
@@ -95,7 +99,7 @@ enum SocketCalls {
     setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  static func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
+  static func close(_ descriptor: Int32) { SystemCalls.close(descriptor) }
 
   static func doNotBlock(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -103,7 +107,7 @@ enum SocketCalls {
 
   /// Bytes read from a pipe, 0 at the end, or a negative errno.
   static func read(_ descriptor: Int32, _ bytes: UnsafeMutablePointer<UInt8>, _ count: Int) -> Int {
-    let received = Glibc.read(descriptor, bytes, count)
+    let received = SystemCalls.read(descriptor, bytes, count)
     return received < 0 ? -Int(errno) : received
   }
 
@@ -111,7 +115,7 @@ enum SocketCalls {
   static func writeWhole(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
     var at = 0
     while at < bytes.count {
-      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress! + at, bytes.count - at) }
+      let count = bytes.withUnsafeBytes { SystemCalls.write(descriptor, $0.baseAddress! + at, bytes.count - at) }
       if count < 0 {
         if errno == EINTR { continue }
         if errno == EAGAIN {
@@ -134,7 +138,7 @@ enum SocketCalls {
     var bytes: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 1 << 16)
     while true {
-      let count = Glibc.read(descriptor, &part, part.count)
+      let count = SystemCalls.read(descriptor, &part, part.count)
       if count < 0 { return nil }
       if count == 0 { return bytes }
       bytes += part[..<count]
@@ -143,12 +147,13 @@ enum SocketCalls {
   }
 
   /// Raises the soft limit of descriptors to the hard one; returns what holds then.
+  @discardableResult
   static func raiseDescriptorLimit() -> Int {
     var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+    guard getrlimit(SystemConstants.descriptorLimit, &limit) == 0 else { return 1024 }
     limit.rlim_cur = limit.rlim_max
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    _ = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    _ = setrlimit(SystemConstants.descriptorLimit, &limit)
+    _ = getrlimit(SystemConstants.descriptorLimit, &limit)
     return Int(clamping: limit.rlim_cur)
   }
 
@@ -166,7 +171,7 @@ enum SocketCalls {
   /// CPU time of this process, user and system, in seconds.
   static func processorSeconds() -> Double {
     var usage = rusage()
-    getrusage(RUSAGE_SELF.rawValue, &usage)
+    getrusage(SystemConstants.ownUsage, &usage)
     return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
       + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
   }
@@ -177,7 +182,7 @@ enum SocketCalls {
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 128)
-    let count = Glibc.read(descriptor, &bytes, bytes.count)
+    let count = SystemCalls.read(descriptor, &bytes, bytes.count)
     guard count > 0 else { return nil }
     let words = bytes[..<count].split { $0 == 0x20 || $0 == 0x0A }
     guard words.count >= 2, let waited = Double(String(decoding: words[1], as: UTF8.self)) else { return nil }
@@ -192,5 +197,4 @@ enum SocketCalls {
   /// A connection that was gone before it was accepted.
   static let aborted = ECONNABORTED
 }
-#endif
 
