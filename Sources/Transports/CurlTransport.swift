@@ -233,7 +233,12 @@ package final class CurlTransport: Transport {
         .tls
       case CURLE_TOO_MANY_REDIRECTS: .redirectLoop
       case CURLE_BAD_CONTENT_ENCODING: .unsupportedEncoding
-      case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM: .protocolViolation
+      case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_OUT_OF_MEMORY: .protocolViolation
+      // CURLE_TOO_LARGE of libcurl 8.6 and later: what older ones call out of memory, a head beyond all limits.
+      case _ where code.rawValue == 100: .protocolViolation
+      // A wrong chunk has the code of a failed read, HTTP/0.9 and an odd status that of an unknown scheme.
+      case CURLE_RECV_ERROR where system == 0 && words.contains("chunked-encoding"): .protocolViolation
+      case CURLE_UNSUPPORTED_PROTOCOL where words.contains("HTTP"): .protocolViolation
       case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: .unsupported
       default: .reset
       }

@@ -8,8 +8,8 @@ import Testing
   /// The names that `ssebench --help` lists.
   private func commands(_ scene: Scene) throws -> [String] {
     let overview = try scene.run("--help").output
-    let list = try #require(overview.range(of: "Commands:\n\n")).upperBound
-    return overview[list...].split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
+    let list = try #require(overview.range(of: "Commands:\n")).upperBound
+    return overview[list...].drop { $0 == "\n" }.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
       .compactMap { $0.split(separator: " ").first.map(String.init) }
   }
 
@@ -21,7 +21,9 @@ import Testing
     for name in names {
       let help = try scene.run(name, "--help")
       #expect(help.code == 0 && help.errors.isEmpty, "\(name)")
-      #expect(help.output.hasPrefix("Example:\n  ssebench \(name)") || help.output.hasPrefix("Examples:\n  ssebench \(name)"), "\(name): \(help.output.prefix(80))")
+      let lines = help.output.split(separator: "\n")
+      #expect(["Example:", "Examples:"].contains(lines.first), "\(name)")
+      #expect(lines.dropFirst().first?.contains("ssebench \(name)") == true, "\(name)")
       #expect(help.output.contains("Usage: ssebench \(name)"), "\(name)")
       #expect(try scene.run("help", name).output == help.output, "\(name)")
     }
@@ -86,7 +88,7 @@ import Testing
     let page = try scene.run("man").output
 
     #expect(page.hasPrefix(".TH SSEBENCH 1"))
-    for name in try commands(scene) { #expect(page.contains("ssebench \(name)"), "\(name)") }
+    for name in try commands(scene) { #expect(page.contains("ssebench \(name.replacing("-", with: "\\-"))"), "\(name)") }
     #expect(page.contains("\\-\\-set KEY.PATH=VALUE") && page.contains("EXIT STATUS"))
   }
 

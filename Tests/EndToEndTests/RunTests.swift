@@ -167,8 +167,10 @@ import Testing
     #expect(!scene.folder.exists("out"))
 
     let confirmed = try scene.run("run", "far.json", "--out", "out", "--yes")
-    #expect(confirmed.code == 69, "\(confirmed.errors)")
-    #expect(try scene.errors() == ["dns": 51])
+    #expect(isCode(confirmed.code, 69), "\(confirmed.errors)")
+    // So many lookups at once may outlast the connect timeout.
+    let errors = try scene.errors()
+    #expect(errors.values.reduce(0, +) == 51 && Set(errors.keys).isSubset(of: ["dns", "timeout_connect"]), "\(errors)")
   }
 
   @Test func flagsAlone_AreAScenario() throws {

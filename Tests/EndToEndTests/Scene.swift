@@ -77,8 +77,10 @@ struct Scene {
   }
 }
 
-/// 0, or 3 where this machine was too busy for figures to be trusted: no test here is about figures.
-func isDone(_ code: Int32) -> Bool { code == 0 || code == 3 }
+/// `wanted`, or 3 where this machine was too busy for figures to be trusted, which goes first: no test here is about
+/// figures.
+func isCode(_ code: Int32, _ wanted: Int32) -> Bool { code == wanted || code == 3 }
+func isDone(_ code: Int32) -> Bool { isCode(code, 0) }
 
 /// Turns until `isTrue` or about `seconds` have passed; whether it came true.
 func eventually(within seconds: Double = 30, _ isTrue: () throws -> Bool) rethrows -> Bool {

@@ -54,6 +54,22 @@ package enum BuiltProgram {
     #else
     var actions: posix_spawn_file_actions_t?
     #endif
+    // The threads that tests run on block signals, and a child would inherit that.
+    #if canImport(Glibc)
+    var attributes = posix_spawnattr_t()
+    #else
+    var attributes: posix_spawnattr_t?
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    var all = sigset_t()
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
@@ -63,7 +79,7 @@ package enum BuiltProgram {
     var variables = values.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in arguments + variables { free(word) } }
     var process: Int32 = 0
-    let code = posix_spawn(&process, "/bin/sh", &actions, nil, &arguments, &variables)
+    let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, &arguments, &variables)
     if code != 0 { throw ProgramError("/bin/sh could not be started: errno \(code)") }
     return RunningProgram(process: process, words: words, output: output, errors: errors)
   }

@@ -1,5 +1,6 @@
 // `ssebench run SCENARIO.json…`: each scenario to its report; or a run made of flags alone.
 
+import Analysis
 import Arrivals
 import Foundation
 import Primitives
@@ -94,7 +95,10 @@ enum RunCommand {
           endpoint: invocation.value("--endpoint"), values: values, headers: headers)
         let overrides: [Override]
         do { overrides = try invocation.overrides() } catch { throw ScenarioFailure(.invalid, []) }
-        return [try ScenarioFile.load(document: document, overrides: overrides, environment: environment)]
+        return [
+          try ScenarioFile.load(
+            document: document, overrides: overrides, environment: environment, gateCheck: GateExpression.check)
+        ]
       }
       var loaded: [LoadedScenario] = []
       for path in invocation.operands {
@@ -103,7 +107,7 @@ enum RunCommand {
         loaded.append(
           try ScenarioFile.load(
             path: path, overrides: overrides + ScenarioFlags.overrides(values), endpoint: invocation.value("--endpoint"),
-            environment: environment))
+            environment: environment, gateCheck: GateExpression.check))
       }
       return loaded
     } catch {

@@ -40,7 +40,6 @@ final class RunConductor {
 
   func run() throws -> ExitCode {
     let parts = parts()
-    try checkGates(parts.map(\.name))
     try confirm()
     DescriptorLimit.raise()
     try checkDescriptors(parts)
@@ -70,17 +69,6 @@ final class RunConductor {
       }
     }
     return parts
-  }
-
-  private func checkGates(_ names: [String]) throws {
-    let known = KnownKeys(variantNames: names)
-    var problems: [String] = []
-    for gate in loaded.variants[0].scenario.gates {
-      do { _ = try GateExpression.parse(gate.expression, knownKeys: known) } catch {
-        problems.append("gates: \(error)")
-      }
-    }
-    if !problems.isEmpty { throw CommandFailure(.configuration, problems.joined(separator: "\n")) }
   }
 
   private func confirm() throws {
