@@ -15,8 +15,9 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
   /// The key of the only transfer of a session; nil where a session has many, whose task numbers are the keys.
   private let onlyKey: Int?
   private let followsRedirects: Bool
-  /// Transfers that have a head, to tell a cut body from a failed request. Touched on the session's queue alone.
-  private let opened = Mutex(Set<Int>())
+  /// Transfers that have a head, to tell a cut body from a failed request; true where the body is compressed and no
+  /// byte of it has come, to tell a coding that Foundation does not know.
+  private let opened = Mutex([Int: Bool]())
 
   init(inbox: ArrivalInbox, onlyKey: Int?, followsRedirects: Bool) {
     self.inbox = inbox
@@ -40,7 +41,8 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
       head.location = response.value(forHTTPHeaderField: "Location")
     }
     let key = key(dataTask)
-    _ = opened.withLock { $0.insert(key) }
+    let isCoded = !["", "identity"].contains(head.contentEncoding.lowercased())
+    opened.withLock { $0[key] = isCoded }
     inbox.put(.head(key: key, head, at: at))
     completionHandler(.allow)
   }
@@ -48,6 +50,7 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     let at = Instant.now()
     let key = key(dataTask)
+    opened.withLock { if $0[key] == true { $0[key] = false } }
     if inbox.put(.body(key: key, data, at: at)) { return }
     inbox.put(.end(key: key, .failed(.overflow, detail: "more bytes wait than the client holds"), at: at))
     dataTask.cancel()
@@ -56,8 +59,12 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     let at = Instant.now()
     let key = key(task)
-    let isOpen = opened.withLock { $0.remove(key) != nil }
-    inbox.put(.end(key: key, TransferEnd(error, isOpen: isOpen), at: at))
+    let isCoded = opened.withLock { $0.removeValue(forKey: key) }
+    var end = TransferEnd(error, isOpen: isCoded != nil)
+    if isCoded == true && end == .cut {
+      end = .failed(.unsupportedEncoding, detail: "Foundation could not decode the body's Content-Encoding")
+    }
+    inbox.put(.end(key: key, end, at: at))
   }
 
   func urlSession(
