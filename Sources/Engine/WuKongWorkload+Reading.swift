@@ -111,7 +111,8 @@ extension WuKongWorkload {
     record.delayAsked = delay?.value ?? -1
     record.delayTaken = delay?.value ?? -1
     record.attempts = Int32(reader.client.failures)
-    if let open = reader.disconnect { record.detected = open.detected }
+    // Lost again before it had recovered: that loss never ended by itself, and still counts.
+    if let open = reader.disconnect { onDisconnect(open) }
     reader.disconnect = record
   }
 

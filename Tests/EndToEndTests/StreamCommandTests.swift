@@ -22,8 +22,9 @@ import Testing
   }()
 
   private func run(_ words: [String], input: String = "") throws -> Run {
+    try #require(Self.executable != nil, "ssebench was not built beside the tests")
     let process = Process()
-    process.executableURL = try #require(Self.executable, "ssebench was not built beside the tests")
+    process.executableURL = Self.executable
     process.arguments = words
     let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
     (process.standardInput, process.standardOutput, process.standardError) = (stdin, stdout, stderr)
@@ -45,7 +46,7 @@ import Testing
       result.output == """
         {"event":"message","data":"a\\n\\"b\\"","id":"1"}
         {"event":"e","data":"","id":"1"}
-        {"end":{"last_event_id":"1","retry_ms":5,"bytes":57,"events":2}}
+        {"end":{"last_event_id":"1","retry_ms":5,"bytes":59,"events":2}}
 
         """)
     #expect(result.code == 0)
