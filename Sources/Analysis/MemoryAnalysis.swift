@@ -44,19 +44,22 @@ package enum MemoryAnalysis {
       let first = samples.firstIndex(where: { $0.live >= enough }),
       let last = samples.lastIndex(where: { $0.live >= enough }), last > first
     else { return [] }
-    let begin = samples[first].time
+    // From where every session streams; what logs and buffers take when the first events come is not the sessions'.
+    let streaming = samples[first...last].firstIndex { $0.tokens > samples[first].tokens } ?? first
+    let begin = samples[streaming].time
     let length = samples[last].time - begin
-    return samples[first...last].filter { $0.time >= begin + length / 10 && $0.time <= begin + length - length / 20 }
+    let settling = min(length / 2, max(length / 5, 2_000_000_000))
+    return samples[streaming...last].filter { $0.time >= begin + settling && $0.time <= begin + length - length / 20 }
   }
 
-  /// Least squares of allocated bytes over tokens, both per live session, with a level of its own for each repeat.
+  /// Least squares of held bytes over tokens, both per live session, with a level of its own for each repeat.
   static func slope(_ plateaus: [[MemorySample]]) -> Double? {
     var xy = 0.0
     var xx = 0.0
     for samples in plateaus where !samples.isEmpty {
       let live = Double(max(1, samples.map(\.live).max() ?? 1))
       let points = samples.map { sample -> (x: Double, y: Double) in
-        (Double(sample.tokens) / live, Double(sample.allocated) / live)
+        (Double(sample.tokens) / live, Double(sample.held) / live)
       }
       let meanX = points.reduce(0) { $0 + $1.x } / Double(points.count)
       let meanY = points.reduce(0) { $0 + $1.y } / Double(points.count)
@@ -73,9 +76,9 @@ package enum MemoryAnalysis {
   private static func resample(_ samples: [MemorySample], _ random: inout SeededRandom) -> [MemorySample] {
     guard let slope = slope([samples]) else { return samples }
     let meanTokens = samples.reduce(0.0) { $0 + Double($1.tokens) } / Double(samples.count)
-    let meanBytes = samples.reduce(0.0) { $0 + Double($1.allocated) } / Double(samples.count)
+    let meanBytes = samples.reduce(0.0) { $0 + Double($1.held) } / Double(samples.count)
     let fitted = samples.map { meanBytes + slope * (Double($0.tokens) - meanTokens) }
-    let residuals = zip(samples, fitted).map { Double($0.allocated) - $1 }
+    let residuals = zip(samples, fitted).map { Double($0.held) - $1 }
     let n = samples.count
     let block = min(n, max(4, Int((2 * Maths.pow(Double(n), 1.0 / 3)).rounded(.up))))
     var drawn = samples
@@ -83,24 +86,27 @@ package enum MemoryAnalysis {
     while at < n {
       let from = Int(random.next() % UInt64(n - block + 1))
       for offset in 0..<min(block, n - at) {
-        drawn[at + offset].allocated = Int64((fitted[at + offset] + residuals[from + offset]).rounded())
+        drawn[at + offset].held = Int64((fitted[at + offset] + residuals[from + offset]).rounded())
       }
       at += block
     }
     return drawn
   }
 
-  /// Least squares of allocated bytes over live sessions, over all samples in which their number changed: with the idle
+  /// Least squares of held bytes over live sessions, over all samples in which their number changed: with the idle
   /// state, the ramp and the plateau in them. nil where the number of live sessions never changed.
   private static func perSession(_ repeats: [[MemorySample]]) -> Double? {
     var xy = 0.0
     var xx = 0.0
-    for samples in repeats where samples.count > 1 {
+    for all in repeats {
+      // Up to the end of the plateau: afterwards finished sessions' records are on their way to the disk.
+      guard let peak = all.map(\.live).max(), let last = all.lastIndex(where: { $0.live == peak }), last > 0 else { continue }
+      let samples = all[...last]
       let meanX = samples.reduce(0.0) { $0 + Double($1.live) } / Double(samples.count)
-      let meanY = samples.reduce(0.0) { $0 + Double($1.allocated) } / Double(samples.count)
+      let meanY = samples.reduce(0.0) { $0 + Double($1.held) } / Double(samples.count)
       for sample in samples {
         let x = Double(sample.live) - meanX
-        xy += x * (Double(sample.allocated) - meanY)
+        xy += x * (Double(sample.held) - meanY)
         xx += x * x
       }
     }

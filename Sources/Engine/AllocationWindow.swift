@@ -15,6 +15,7 @@ struct AllocationWindow {
 
   private var arena: Int32 = -1
   private var thread: UnsafePointer<UInt64>?
+  private var freed: UnsafePointer<UInt64>?
   private var first: Reading?
   private var open: Reading?
   private var longest: (requests: UInt64, bytes: UInt64, events: Int64)?
@@ -26,6 +27,13 @@ struct AllocationWindow {
   mutating func begin() {
     arena = CPlatform_own_arena()
     thread = CPlatform_thread_allocated()
+    freed = CPlatform_thread_deallocated()
+  }
+
+  /// Bytes that this thread has taken and not given back, to the byte: unlike the arenas' statistics it knows no cache.
+  var net: Int64? {
+    guard let thread, let freed else { return nil }
+    return Int64(bitPattern: thread.pointee &- freed.pointee)
   }
 
   /// At the end of a second.

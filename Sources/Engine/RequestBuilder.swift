@@ -49,8 +49,10 @@ package enum RequestBuilder {
   /// Paced tokens come alone, and a small buffer keeps a session small; unpaced ones come in bulk.
   private static func readBuffer(_ scenario: Scenario) -> Int {
     if scenario.client.stack == .raw { return 65536 }
-    if let mock = scenario.endpoint.mock, mock.interval.constantValue == 0 { return 65536 }
-    return (scenario.load.concurrency ?? scenario.load.sessions ?? 0) > 500 ? 1024 : 16384
+    let live = scenario.load.concurrency ?? scenario.load.sessions ?? 0
+    if live > 500 { return 1024 }
+    if live <= 128, let mock = scenario.endpoint.mock, mock.interval.constantValue == 0 { return 65536 }
+    return 16384
   }
 
   private static func mockPath(_ api: StreamAPI, _ scenario: Scenario) -> String {

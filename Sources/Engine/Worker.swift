@@ -90,6 +90,7 @@ final class Worker: TransferReceiver {
   private var leaked: [UnsafeMutableRawPointer] = []
   private var meters: WorkerMeters
   private var allocations = AllocationWindow()
+  private var netBefore: Int64 = 0
   /// Not yet handed over.
   private var closedIntervals: [(endsAt: Double, record: IntervalRecord)] = []
 
@@ -141,6 +142,7 @@ final class Worker: TransferReceiver {
       mailbox.post { $0.isRealtime = isRealtime }
     }
     if settings.measuresMemory { allocations.begin() }
+    netBefore = allocations.net ?? 0
     // The records that go to and fro are made now: made later, they would look like the sessions' memory.
     for _ in 0..<2 { mailbox.giveBack(IntervalRecord()) }
     meters.begin()
@@ -595,6 +597,7 @@ final class Worker: TransferReceiver {
     let now = Instant.now().nanoseconds
     if now >= nextTick {
       meters.second(now)
+      meters.read(now)
       closeInterval(at: nextTick)
       if settings.measuresMemory { allocations.second(events: eventsBefore, turnover: turnover) }
       while nextTick <= now { nextTick += 1_000_000_000 }
@@ -629,7 +632,7 @@ final class Worker: TransferReceiver {
 
   private func postAll(finishing: Bool, problem: String?) {
     let now = Instant.now().nanoseconds
-    meters.read(now)
+    if finishing { meters.read(now) }
     let fill: (inout WorkerReport) -> Void = { [self] report in
       report.intervals.append(contentsOf: closedIntervals)
       report.sessions.append(contentsOf: finished)
@@ -645,6 +648,10 @@ final class Worker: TransferReceiver {
       meters.fill(&report)
       report.liveTime = steadyLive
       report.steadyTime = steadyTime
+      if let net = allocations.net, let table = transport.bytesPerPlace {
+        let place = table + MemoryLayout<Session>.stride + 2 * TimerWheel.bytesPerTimer
+        report.sessionBytes = net - netBefore + live * Int64(place)
+      }
       if let counted = allocations.result {
         report.allocations = counted.requests
         report.allocatedBytes = counted.bytes

@@ -37,6 +37,8 @@ package struct WorkerReport: Sendable {
   package var allocatedBytes: Int64 = -1
   package var allocatedEvents: Int64 = 0
   package var allocations: Int64 = -1
+  /// Bytes that this thread holds, with its tables' share of the live sessions; nil where that is not known.
+  package var sessionBytes: Int64?
 
   package init() {}
 }

@@ -30,6 +30,9 @@ package struct TimerWheel: ~Copyable {
   private var lastDue: Int32 = -1
   package private(set) var count = 0
 
+  /// What one timer number costs.
+  package static let bytesPerTimer = MemoryLayout<Timer>.stride
+
   /// - Parameter timers: the numbers 0..<timers may be used; `grow` makes room for more.
   package init(timers count: Int, now: Instant) {
     timers = .allocate(capacity: max(1, count))

@@ -40,6 +40,14 @@ package struct MemorySample: Sendable {
   package var tokens: Int64 = 0
   package var events: Int64 = 0
   package var allocated: Int64 = -1
+  /// Bytes that the threads of the sessions and the reporting thread hold, to the byte, with the tables' share of each
+  /// live session; −1 where the stack works on threads of its own, and the allocator's figure stands for it.
+  package var sessionBytes: Int64 = -1
+  /// What slope and bytes per session are taken from.
+  package var held: Int64 {
+    get { sessionBytes >= 0 ? sessionBytes : allocated }
+    set { if sessionBytes >= 0 { sessionBytes = newValue } else { allocated = newValue } }
+  }
   package var active: Int64 = -1
   package var resident: Int64 = -1
   package var retained: Int64 = -1

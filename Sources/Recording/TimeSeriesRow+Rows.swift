@@ -51,7 +51,7 @@ extension TimeSeriesRow {
 
 extension MemorySample {
   package static let csvHeader = """
-    variant,repetition,time_ns,live,tokens,events,allocated_bytes,active_bytes,resident_bytes,retained_bytes,rss_bytes,\
+    variant,repetition,time_ns,live,tokens,events,allocated_bytes,session_bytes,active_bytes,resident_bytes,retained_bytes,rss_bytes,\
     requests
 
     """
@@ -59,7 +59,7 @@ extension MemorySample {
   package func csvLine(variantName: String) -> String {
     let fields = [
       CSV.text(variantName), String(repetition), String(time), String(live), String(tokens), String(events),
-      CSV.known(allocated), CSV.known(active), CSV.known(resident), CSV.known(retained), CSV.known(rss),
+      CSV.known(allocated), CSV.known(sessionBytes), CSV.known(active), CSV.known(resident), CSV.known(retained), CSV.known(rss),
       CSV.known(requests),
     ]
     return fields.joined(separator: ",") + "\n"
@@ -75,6 +75,7 @@ extension MemorySample {
     tokens = max(0, integer("tokens"))
     events = max(0, integer("events"))
     allocated = integer("allocated_bytes")
+    sessionBytes = integer("session_bytes")
     active = integer("active_bytes")
     resident = integer("resident_bytes")
     retained = integer("retained_bytes")

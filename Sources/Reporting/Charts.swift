@@ -112,12 +112,12 @@ enum Charts {
       let figures = summary.variants.first { $0["name"]?.asString == variant.name }?["memory"]
       var series = [
         Plot.Series(
-          name: "reading", style: index, points: one.map { (Double($0.tokens), Double($0.allocated) / 1_048_576) }, form: .dots)
+          name: "reading", style: index, points: one.map { (Double($0.tokens), Double($0.held) / 1_048_576) }, form: .dots)
       ]
       let plateau = MemoryAnalysis.plateau(one)
       if let slope = figures?["slope_bytes_per_token"]?.asDouble, let from = plateau.first, let to = plateau.last {
         let meanX = plateau.reduce(0.0) { $0 + Double($1.tokens) } / Double(plateau.count)
-        let meanY = plateau.reduce(0.0) { $0 + Double($1.allocated) } / Double(plateau.count)
+        let meanY = plateau.reduce(0.0) { $0 + Double($1.held) } / Double(plateau.count)
         let line = [from, to].map { sample in
           (x: Double(sample.tokens), y: (meanY + slope * (Double(sample.tokens) - meanX)) / 1_048_576)
         }
@@ -128,7 +128,7 @@ enum Charts {
         Plot(
           title: data.variants.count > 1 ? "Memory over tokens: \(variant.name)" : "Memory over tokens",
           subtitle: "slope \(Number.text(figures?["slope_bytes_per_token"])) bytes a token, 95 %: \(Number.text(interval?[0])) to \(Number.text(interval?[1]))",
-          xName: "tokens received, all sessions", yName: "MiB allocated", startsAtZero: false, series: series
+          xName: "tokens received, all sessions", yName: "MiB held", startsAtZero: false, series: series
         ).markup
     }
     return text

@@ -6,7 +6,12 @@ import Foundation
 package final class OutputFile {
   package let path: String
   private var descriptor: Int32
-  private var buffer: [UInt8] = []
+  /// Made with room for a second's lines: a buffer that grows later would show in the memory figures.
+  private var buffer: [UInt8] = {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32 << 10)
+    return bytes
+  }()
   private var hasFailed = false
   /// Written out when the buffer reaches this, or by `flush`.
   private static let bufferSize = 256 << 10
@@ -51,7 +56,7 @@ package final class OutputFile {
         let code = errno
         if code == EINTR { continue }
         hasFailed = true
-        buffer = []
+        buffer.removeAll(keepingCapacity: true)
         throw .cannotWrite(path: path, errno: code)
       }
       at += written

@@ -131,6 +131,8 @@ package final class CurlTransport: Transport {
     finishDone(multi)
   }
 
+  package var bytesPerPlace: Int? { MemoryLayout<CurlPlace>.stride }
+
   package func nextDeadline() -> Instant? { wheel.nextDeadline() }
 
   package func expire(_ now: Instant) {

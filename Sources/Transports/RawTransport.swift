@@ -148,6 +148,8 @@ package final class RawTransport: Transport {
     watch(place)
   }
 
+  package var bytesPerPlace: Int? { MemoryLayout<Place>.stride + TimerWheel.bytesPerTimer }
+
   package func nextDeadline() -> Instant? { wheel.nextDeadline() }
 
   package func expire(_ now: Instant) {

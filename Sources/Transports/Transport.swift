@@ -29,10 +29,14 @@ package protocol Transport: AnyObject {
 
   /// The most body bytes that ever waited on our side of the socket for the receiver; 0 where none can wait.
   var peakQueuedBytes: Int { get }
+
+  /// Bytes of its tables for one place; nil where its memory is taken on threads of its own.
+  var bytesPerPlace: Int? { get }
 }
 
 extension Transport {
   package var peakQueuedBytes: Int { 0 }
+  package var bytesPerPlace: Int? { nil }
 }
 
 /// Makes the transport of one worker: endpoint, places, the worker's queue and who is told. For stacks that the engine

@@ -44,6 +44,12 @@ enum ProcessMeters {
     return read("stats.allocated")
   }
 
+  /// Bytes that the calling thread has taken and not given back, to the byte; nil without jemalloc.
+  static var threadNetBytes: Int64? {
+    guard let taken = CPlatform_thread_allocated(), let freed = CPlatform_thread_deallocated() else { return nil }
+    return Int64(bitPattern: taken.pointee &- freed.pointee)
+  }
+
   private static func read(_ name: String) -> Int64 {
     var value: UInt64 = 0
     return CPlatform_mallctl_read(name, &value) ? Int64(clamping: value) : -1

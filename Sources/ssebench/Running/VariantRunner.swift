@@ -316,6 +316,11 @@ final class VariantRunner {
     nextMemorySample = Instant.now() + .milliseconds(100)
     let start = CPUTime.ofThisThread
     var sample = ProcessMeters.sample()
+    // This thread frees what workers hand over, so its account belongs to theirs.
+    let held = reports.compactMap(\.sessionBytes)
+    if held.count == reports.count, let own = ProcessMeters.threadNetBytes {
+      sample.sessionBytes = held.reduce(own, +)
+    }
     sample.variant = Int32(variantNumber)
     sample.repetition = Int32(repetition)
     sample.time = (Instant.now() - runOrigin).value
