@@ -5,7 +5,8 @@ import Scenarios
 /// The text of one session under a consumer that keeps it.
 package final class KeptText {
   /// `accumulate`: blocks of 256 bytes, so that its growth is known.
-  private var blocks: [UnsafeMutableRawPointer] = []
+  /// The newest block; each begins with the address of the one before it, so that nothing but blocks is taken.
+  private var block: UnsafeMutableRawPointer?
   private var used = 256
   /// `accumulate-string` and `coalesce`: a growing String, doublings and all.
   package private(set) var text = ""
@@ -19,17 +20,24 @@ package final class KeptText {
 
   package init() {}
 
-  deinit { for block in blocks { block.deallocate() } }
+  deinit {
+    while let last = block {
+      block = last.load(as: UnsafeMutableRawPointer?.self)
+      last.deallocate()
+    }
+  }
 
   func appendBlocks(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes
     while rest.count > 0 {
       if used == 256 {
-        blocks.append(.allocate(byteCount: 256, alignment: 16))
-        used = 0
+        let fresh = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 8)
+        fresh.storeBytes(of: block, as: UnsafeMutableRawPointer?.self)
+        block = fresh
+        used = MemoryLayout<UnsafeMutableRawPointer?>.stride
       }
       let count = min(256 - used, rest.count)
-      if let last = blocks.last, let base = rest.baseAddress { (last + used).copyMemory(from: base, byteCount: count) }
+      if let last = block, let base = rest.baseAddress { (last + used).copyMemory(from: base, byteCount: count) }
       used += count
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }

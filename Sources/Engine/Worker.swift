@@ -87,7 +87,8 @@ final class Worker: TransferReceiver {
   private var waitingHead = 0
   private var places = 0
   private var budget: BudgetShare
-  private var leaked: [UnsafeMutableRawPointer] = []
+  /// The newest of the leaked blocks; each begins with the address of the one before.
+  private var leaked: UnsafeMutableRawPointer?
   private var meters: WorkerMeters
   private var allocations = AllocationWindow()
   private var netBefore: Int64 = 0
@@ -142,9 +143,9 @@ final class Worker: TransferReceiver {
       mailbox.post { $0.isRealtime = isRealtime }
     }
     if settings.measuresMemory { allocations.begin() }
-    netBefore = allocations.net ?? 0
     // The records that go to and fro are made now: made later, they would look like the sessions' memory.
     for _ in 0..<2 { mailbox.giveBack(IntervalRecord()) }
+    netBefore = allocations.net ?? 0
     meters.begin()
     nextTick = origin + 1_000_000_000
     nextPost = origin + 50_000_000
@@ -173,7 +174,10 @@ final class Worker: TransferReceiver {
     transport.shutDown()
     closeInterval(at: Instant.now().nanoseconds)
     postAll(finishing: true, problem: problem)
-    for block in leaked { block.deallocate() }
+    while let block = leaked {
+      leaked = block.load(as: UnsafeMutableRawPointer?.self)
+      block.deallocate()
+    }
   }
 
   private var isDone: Bool {
@@ -513,7 +517,11 @@ final class Worker: TransferReceiver {
   }
 
   /// Keeps memory for ever: the test-only consumer that must be found out.
-  func leak(_ bytes: Int) { leaked.append(.allocate(byteCount: bytes, alignment: 16)) }
+  func leak(_ bytes: Int) {
+    let block = UnsafeMutableRawPointer.allocate(byteCount: max(8, bytes), alignment: 8)
+    block.storeBytes(of: leaked, as: UnsafeMutableRawPointer?.self)
+    leaked = block
+  }
 
   func noteError(_ kind: SessionErrorKind, _ message: String) {
     guard sampledErrors[Int(kind.rawValue)] < 3, !message.isEmpty else { return }
@@ -658,6 +666,7 @@ final class Worker: TransferReceiver {
         report.allocatedEvents = counted.events
       }
       report.budgetIsSpent = budget.isSpent
+      report.hasPosted = true
       report.isFinished = finishing
       report.failure = problem ?? report.failure
     }

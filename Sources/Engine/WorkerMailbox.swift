@@ -31,6 +31,7 @@ package struct WorkerReport: Sendable {
   package var budgetIsSpent = false
   /// The thread has the real-time priority that was asked for.
   package var isRealtime = false
+  package var hasPosted = false
   package var isFinished = false
   package var failure: String?
   /// Allocator requests and bytes of this thread in the window of the steady state.

@@ -312,7 +312,8 @@ final class VariantRunner {
 
   /// Ten readings a second where memory is measured; what they cost is added up.
   private func sampleMemory(_ reports: [WorkerReport], _ origin: Instant) {
-    guard scenario.measure.memory, Instant.now() >= nextMemorySample else { return }
+    // Not before every worker has spoken: a reading without its account would be on another scale.
+    guard scenario.measure.memory, Instant.now() >= nextMemorySample, reports.allSatisfy(\.hasPosted) else { return }
     nextMemorySample = Instant.now() + .milliseconds(100)
     let start = CPUTime.ofThisThread
     var sample = ProcessMeters.sample()
