@@ -46,6 +46,9 @@ extension Shard {
     ("Kubernetes", "JOB_COMPLETION_INDEX", ["SSEBENCH_SHARDS", "JOB_COMPLETIONS"]),
   ]
 
+  /// All variables that `fromEnvironment` looks at.
+  package static var launcherVariables: Set<String> { Set(launchers.flatMap { [$0.index] + $0.counts }) }
+
   /// The shard of this process; nil where it is alone.
   ///
   /// Every launcher that left its variables must say the same, and so must `flag`. A launcher of one process says

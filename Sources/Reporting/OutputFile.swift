@@ -9,7 +9,7 @@ package final class OutputFile {
   /// Made with room for a second's lines: a buffer that grows later would show in the memory figures.
   private var buffer: [UInt8] = {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(32 << 10)
+    bytes.reserveCapacity(16 << 10)
     return bytes
   }()
   private var hasFailed = false

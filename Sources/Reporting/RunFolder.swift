@@ -100,12 +100,16 @@ package final class RunFolder {
     try note { () throws(ReportFileError) in try series.append(row.csvLine(variantName: variantName)) }
   }
 
+  /// Makes room for a variant's samples, ten minutes of them: an array that doubles would show in the very figures it
+  /// holds. To be called before the idle state is read.
+  package func expectMemory(of variantName: String) {
+    if memorySamples[variantName] != nil { return }
+    memorySamples[variantName] = []
+    memorySamples[variantName]?.reserveCapacity(6_000)
+  }
+
   package func append(_ sample: MemorySample, variantName: String) throws(ReportFileError) {
-    if memorySamples[variantName] == nil {
-      // Room for ten minutes at once: an array that doubles would show in the very figures it holds.
-      memorySamples[variantName] = []
-      memorySamples[variantName]?.reserveCapacity(6_000)
-    }
+    expectMemory(of: variantName)
     memorySamples[variantName]?.append(sample)
     if let count = memorySamples[variantName]?.count, count > Self.mostSamples {
       memorySamples[variantName] = memorySamples[variantName]?.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)

@@ -69,6 +69,7 @@ final class VariantRunner {
     let seed = scenario.seed &+ UInt64(repetition)
     let plan = Plan.make(scenario, seed: seed, shard: options.shard)
     fillVariant(settings, plan)
+    if scenario.measure.memory { folder.expectMemory(of: variant.name) }
     let idle = ProcessMeters.allocatedBytes
     let cpuBefore = ProcessMeters.cpuSeconds
     _ = mock?.ask("stats reset")

@@ -2,6 +2,7 @@
 // run of their folders. Any launcher on many machines can do the same with `--shard`, `--start-at` and `merge`.
 
 import Analysis
+import Arrivals
 import Foundation
 import Primitives
 import Reporting
@@ -52,6 +53,8 @@ struct WorkerProcesses {
         "--shard", "\(index)/\(count)", "--start-at", String(format: "%.3f", startAt), "--out", folder, "--quiet",
         "--set", "load.workers=1",
       ]
+    // What a launcher set would contradict the shard that this process gives.
+    process.environment = ProcessInfo.processInfo.environment.filter { !Shard.launcherVariables.contains($0.key) }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     do { try process.run() } catch { throw CommandFailure(.software, "a worker process could not be started: \(error)") }
