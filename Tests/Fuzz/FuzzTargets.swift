@@ -11,7 +11,7 @@ enum FuzzTarget: String, CaseIterable {
   case simdjson, scan, foundation
 }
 
-nonisolated(unsafe) let target = ProcessInfo.processInfo.environment["FUZZ_TARGET"].flatMap(FuzzTarget.init(rawValue:)) ?? .whatwg
+let target = ProcessInfo.processInfo.environment["FUZZ_TARGET"].flatMap(FuzzTarget.init(rawValue:)) ?? .whatwg
 nonisolated(unsafe) let scratch = ExtractorScratch(foreignDecoder: FoundationDecoder())
 
 struct Event: Equatable {
