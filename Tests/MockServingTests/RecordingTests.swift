@@ -4,6 +4,7 @@
 import Foundation
 import MockServing
 import Primitives
+import Scenarios
 import Testing
 
 @Suite struct RecordedStreamTests {
