@@ -233,7 +233,7 @@ import Testing
 
   @Test func manyConcurrentStreams_AllComeWhole() throws {
     let mock = try RunningMock { $0.tokens = .constant(40); $0.interval = .constant(200_000) }
-    let connections = try (0..<400).map { _ in try mock.connect() }
+    let connections = try (0..<200).map { _ in try mock.connect() }
     for (index, connection) in connections.enumerated() { connection.send(RunningMock.chat(session: index)) }
 
     for connection in connections {
