@@ -111,6 +111,8 @@ package struct Comparison: Sendable {
     self.figures = figures
     result = .same
     judge()
+    // What decides stands first in every report.
+    self.figures = self.figures.filter(\.decides) + self.figures.filter { !$0.decides }
     let repeats = min(baseline.blocks.count, candidate.blocks.count)
     if repeats < 2 {
       notes.append(
