@@ -27,7 +27,7 @@ def run(proxy, out, *words):
     before = len(proxy.requests)
     result = subprocess.run(
         [SSEBENCH, "run", os.path.join(ROOT, "Scenarios/real-llm.json"), "--out", out, "--endpoint",
-         f"http://127.0.0.1:{proxy.port}/v1/chat/completions", *words],
+         f"http://127.0.0.1:{proxy.port}/v1/chat/completions", "--set", "endpoint.wait_ready=300s", *words],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
     print(result.stdout + result.stderr)
     # 3: this machine was too busy; what is checked here is counts and means.
