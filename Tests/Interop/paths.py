@@ -39,9 +39,10 @@ http {{
     listen 127.0.0.1:{plain}; listen 127.0.0.1:{tls} ssl http2;
     location / {{ proxy_pass http://mock; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }}
   }}
-  # nginx's defaults: HTTP/1.0 to the upstream, whose answer then ends by its close.
+  # HTTP/1.0 to the upstream, nginx's default: the answer ends by its close, and is held until a buffer is full.
   server {{
     listen 127.0.0.1:{buffering}; listen 127.0.0.1:{buffering_tls} ssl http2;
+    proxy_buffer_size 64k; proxy_buffers 8 64k; proxy_busy_buffers_size 128k;
     location / {{ proxy_pass http://mock; proxy_buffering on; }}
   }}
   # Compression of what passes.
@@ -124,9 +125,10 @@ def main():
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
              "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"],
             check=True, capture_output=True, timeout=60)
+        with open(f"{folder}/mock.json", "w") as file:
+            json.dump({"api": "openai-chat", "tokens": TOKENS, "first_token": "100ms", "interval": "10ms"}, file)
         mock = subprocess.Popen(
-            [SSEBENCH, "mock", "--listen", "127.0.0.1:0", "--api", "openai-chat", "--tokens", str(TOKENS), "--first-token",
-             "100ms", "--interval", "10ms"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            [SSEBENCH, "mock", f"{folder}/mock.json", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
         port = int(json.loads(mock.stdout.readline())["listening"].rsplit(":", 1)[1])
         plain, tls, buffering, buffering_tls, packed = free_ports(5)
         with open(f"{folder}/nginx.conf", "w") as file:
@@ -161,7 +163,7 @@ def main():
                 variant, codes = run(folder, f"buffering, {name}", url, http)
                 expect(f"{name}: what buffers is called buffered", "buffered" in codes)
         else:
-            print("this nginx passes the stream on in its default set-up: nothing to find there")
+            print("this nginx passes the stream on with buffers of 64 KiB: nothing to find there")
         variant, codes = run(folder, "gzip asked for", urls["gzip"], "1.1", {"Accept-Encoding": "gzip"})
         expect("gzip: all complete", variant["sessions"]["completed"] == 20)
         expect(f"gzip: called buffered where curl sees it held back ({gzips})", ("buffered" in codes) == gzips)
@@ -171,7 +173,8 @@ def main():
         # Many streams on few connections.
         variant, codes = run(folder, "1,000 over HTTP/2", secure, "2", sessions=1000, concurrency=1000, tokens=50)
         expect("1,000 sessions over HTTP/2 complete", variant["sessions"]["completed"] == 1000)
-        expect("over few connections", variant["connections"]["new"] <= 100)
+        # At most 24 streams share one, and transfers that start while one is being made do not wait for it for ever.
+        expect("over few connections", variant["connections"]["new"] <= 250)
     finally:
         for process in [nginx, mock]:
             if process:
