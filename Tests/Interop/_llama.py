@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+MODEL = "SmolLM2-135M-Instruct"
 SERVER = """
 import sys, time, xllamacpp
 p = xllamacpp.CommonParams()
@@ -22,6 +23,13 @@ if hasattr(p, "hostnames"):
 else:
     p.hostname = "127.0.0.1"
 p.port = int(sys.argv[2])
+# What the answers call the model, in place of its path.
+for alias in ({sys.argv[3]}, [sys.argv[3]], sys.argv[3]):
+    try:
+        p.model_alias = alias
+        break
+    except TypeError:
+        continue
 p.n_ctx = 8192
 p.n_parallel = 4
 p.cpuparams.n_threads = 2
@@ -57,7 +65,7 @@ class Server:
         self.port = free_port()
         self.log = open(log, "wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, model(), str(self.port)], stdin=subprocess.PIPE, stdout=self.log,
+            [sys.executable, "-c", SERVER, model(), str(self.port), MODEL], stdin=subprocess.PIPE, stdout=self.log,
             stderr=subprocess.STDOUT)
 
     def failure(self):
