@@ -53,7 +53,7 @@ package enum Warnings {
   package static func bottleneck(_ variant: VariantRecord) -> String? {
     let allowed = allowedLag(variant)
     let sources: [(Metric, String)] = [
-      (.loopIteration, "a turn of the event loop"), (.callbackDwell, "handling of a read"),
+      (.loopIteration, "turn of the event loop"), (.callbackDwell, "handling of a read"),
       (.itlError, "error of the gaps against the mock's send times"),
     ]
     var worst: (lag: Double, name: String)?

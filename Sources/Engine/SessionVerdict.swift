@@ -87,7 +87,8 @@ extension SessionSettings {
 
   /// A status, content type or transport failure; nil where the response was a stream that ended.
   private func failure(of facts: ConnectionFacts) -> (kind: SessionErrorKind, detail: String)? {
-    if facts.isSilent { return nil }
+    // What the library's user does not hear of, the strict client still reports.
+    if facts.isSilent && client.opensAnyType { return nil }
     if case .failed(let kind, let detail) = facts.end, !(kind == .reset && facts.isStream) {
       if facts.status != 0 && kind == .reset && !facts.isStream {
         return statusFailure(facts) ?? (.reset, detail)

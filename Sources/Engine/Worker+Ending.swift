@@ -111,6 +111,8 @@ extension Worker {
     let session = sessions + place
     guard session.pointee.phase != .free, session.pointee.phase != .closing else { return }
     finishParser(session, at)
+    // A last line that is not what it should be has decided the end.
+    guard session.pointee.phase != .closing else { return }
     let facts = facts(place, end)
     if session.pointee.status == 0, case .failed = end {} else { finishHeadOnly(session) }
     act(on: settings.nextStep(facts), place, at, end: end)
