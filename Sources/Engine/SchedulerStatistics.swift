@@ -22,6 +22,13 @@ struct SchedulerStatistics {
     #endif
   }
 
+  mutating func close() {
+    #if os(Linux)
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+    #endif
+  }
+
   func read() -> Reading {
     #if os(Linux)
     guard descriptor >= 0 else { return Reading() }

@@ -174,6 +174,7 @@ final class Worker: TransferReceiver {
     transport.shutDown()
     closeInterval(at: Instant.now().nanoseconds)
     postAll(finishing: true, problem: problem)
+    meters.end()
     while let block = leaked {
       leaked = block.load(as: UnsafeMutableRawPointer?.self)
       block.deallocate()

@@ -57,6 +57,8 @@ struct WorkerMeters {
     schedulerNow = scheduler.read()
   }
 
+  mutating func end() { scheduler.close() }
+
   func fill(_ report: inout WorkerReport) {
     report.cpu = cpu
     report.wall = wall

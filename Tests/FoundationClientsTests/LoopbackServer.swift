@@ -79,6 +79,7 @@ final class LoopbackServer: @unchecked Sendable {
   private let state = Mutex(State())
   private let scripts: [Script]
   private let end = Gate()
+  private let isStopped = Atomic<Bool>(false)
 
   /// The last script serves all later connections too.
   init(_ scripts: [Script]) {
@@ -100,7 +101,10 @@ final class LoopbackServer: @unchecked Sendable {
       var number = 0
       while true {
         let connection = accept(accepting, nil, nil)
-        if connection < 0 { return }
+        if connection < 0 {
+          close(accepting)
+          return
+        }
         let script = scripts[min(number, scripts.count - 1)]
         number += 1
         Thread.detachNewThread { self.serve(connection, script) }
@@ -125,9 +129,10 @@ final class LoopbackServer: @unchecked Sendable {
   }
 
   func stop() {
+    // The accepting thread closes the descriptor: closed here, its number could be another's by the next accept.
     end.open()
+    if isStopped.exchange(true, ordering: .relaxed) { return }
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
   }
 
   private func serve(_ connection: Int32, _ script: Script) {
