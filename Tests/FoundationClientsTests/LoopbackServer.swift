@@ -83,23 +83,24 @@ final class LoopbackServer: @unchecked Sendable {
   /// The last script serves all later connections too.
   init(_ scripts: [Script]) {
     self.scripts = scripts
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    listener = socket
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let code = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) + listen(listener, 128) + getsockname(listener, $0, &length)
+        bind(socket, $0, length) + listen(socket, 128) + getsockname(socket, $0, &length)
       }
     }
     precondition(code == 0, "no listener on loopback")
     port = UInt16(bigEndian: address.sin_port)
-    let listener = listener
+    let descriptor = listener
     Thread.detachNewThread { [self] in
       var number = 0
       while true {
-        let connection = accept(listener, nil, nil)
+        let connection = accept(descriptor, nil, nil)
         if connection < 0 { return }
         let script = scripts[min(number, scripts.count - 1)]
         number += 1
@@ -164,7 +165,7 @@ final class LoopbackServer: @unchecked Sendable {
   private func send(_ connection: Int32, _ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+      let count = rest.withUnsafeBytes { Foundation.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       if count <= 0 {
         state.withLock { $0.closedAt.append(.now()) }
         return false
