@@ -119,6 +119,14 @@ int CPlatform_own_arena(void) {
 #endif
 }
 
+int CPlatform_all_arenas(void) {
+#ifdef HAS_JEMALLOC
+  return MALLCTL_ARENAS_ALL;
+#else
+  return -1;
+#endif
+}
+
 bool CPlatform_arena_requests(int arena, uint64_t *requests) {
   char name[64];
   uint64_t small = 0, large = 0;

@@ -24,10 +24,13 @@ struct AllocationWindow {
   init() {}
 
   /// Gives the thread an arena of its own, so that nobody else's requests are in the count.
-  mutating func begin() {
-    arena = CPlatform_own_arena()
-    thread = CPlatform_thread_allocated()
-    freed = CPlatform_thread_deallocated()
+  ///
+  /// - Parameter wholeProcess: counts every thread's requests instead, for a stack that works on threads of its own.
+  ///   Their bytes are not known then.
+  mutating func begin(wholeProcess: Bool) {
+    arena = wholeProcess ? CPlatform_all_arenas() : CPlatform_own_arena()
+    thread = wholeProcess ? nil : CPlatform_thread_allocated()
+    freed = wholeProcess ? nil : CPlatform_thread_deallocated()
   }
 
   /// Bytes that this thread has taken and not given back, to the byte: unlike the arenas' statistics it knows no cache.
@@ -38,12 +41,12 @@ struct AllocationWindow {
 
   /// At the end of a second.
   mutating func second(events: Int64, turnover: Int64) {
-    guard arena >= 0, let thread else { return }
+    guard arena >= 0 else { return }
     CPlatform_mallctl_flush_thread_cache()
     CPlatform_mallctl_refresh()
     var requests: UInt64 = 0
     guard CPlatform_arena_requests(arena, &requests) else { return }
-    let now = Reading(requests: requests, bytes: thread.pointee, events: events, turnover: turnover)
+    let now = Reading(requests: requests, bytes: thread?.pointee ?? 0, events: events, turnover: turnover)
     if let first {
       whole = (now.requests &- first.requests, now.bytes &- first.bytes, now.events - first.events)
     } else {
@@ -60,8 +63,10 @@ struct AllocationWindow {
 
   /// Requests, bytes and events of the longest quiet stretch; of everything after the first second where the load was
   /// never quiet, so that the cost of beginning sessions is in it.
+  ///
+  /// −1 for bytes that are not known.
   var result: (requests: Int64, bytes: Int64, events: Int64)? {
     guard let best = longest ?? whole, best.events > 0 else { return nil }
-    return (Int64(clamping: best.requests), Int64(clamping: best.bytes), best.events)
+    return (Int64(clamping: best.requests), thread == nil ? -1 : Int64(clamping: best.bytes), best.events)
   }
 }

@@ -142,7 +142,7 @@ final class Worker: TransferReceiver {
       let isRealtime = CPlatform_enter_realtime() == 0
       mailbox.post { $0.isRealtime = isRealtime }
     }
-    if settings.measuresMemory { allocations.begin() }
+    if settings.measuresMemory { allocations.begin(wholeProcess: !settings.client.seesRequestSent) }
     // The records that go to and fro are made now: made later, they would look like the sessions' memory.
     for _ in 0..<2 { mailbox.giveBack(IntervalRecord()) }
     netBefore = allocations.net ?? 0

@@ -146,7 +146,7 @@ package struct MockServer: ~Copyable {
   }
 
   deinit {
-    for descriptor in listeners { SocketCalls.close(descriptor) }
+    for descriptor in listeners where descriptor >= 0 { SocketCalls.close(descriptor) }
     for slot in 0..<connections.capacity where connections[slot].pointee.phase != .free {
       SocketCalls.close(connections[slot].pointee.descriptor)
       connections[slot].pointee.input?.deallocate()

@@ -167,10 +167,8 @@ final class RawConnection {
         Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    if connected != 0 {
-      close(descriptor)
-      throw Refused()
-    }
+    // `deinit` closes the descriptor, also of an object whose `init` throws.
+    if connected != 0 { throw Refused() }
   }
 
   struct Refused: Error {}

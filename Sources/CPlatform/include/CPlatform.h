@@ -45,6 +45,8 @@ void CPlatform_mallctl_flush_thread_cache(void);
 /// Gives this thread an arena of its own, so that its requests to the allocator can be counted apart from those of
 /// other threads. The arena's index, or -1 without jemalloc.
 int CPlatform_own_arena(void);
+/// What stands for all arenas together in the next call; -1 without jemalloc.
+int CPlatform_all_arenas(void);
 
 /// How often memory was asked for from an arena so far. To be exact: flush the thread's cache and refresh first.
 bool CPlatform_arena_requests(int arena, uint64_t *requests);

@@ -395,8 +395,12 @@ final class VariantRunner {
       memory.idleBytes = idle
       let events = reports.reduce(0) { $0 + $1.allocatedEvents }
       if events > 0 {
-        memory.allocationsPerEvent = Double(reports.reduce(0) { $0 + max(0, $1.allocations) }) / Double(events)
-        memory.allocatedBytesPerEvent = Double(reports.reduce(0) { $0 + max(0, $1.allocatedBytes) }) / Double(events)
+        // Each worker of a URLSession stack has counted the whole process.
+        let counts = scenario.client.stack.isURLSession ? reports.count : 1
+        memory.allocationsPerEvent = Double(reports.reduce(0) { $0 + max(0, $1.allocations) }) / Double(events * Int64(counts))
+        if reports.allSatisfy({ $0.allocatedBytes >= 0 }) {
+          memory.allocatedBytesPerEvent = Double(reports.reduce(0) { $0 + $1.allocatedBytes }) / Double(events)
+        }
       }
       variant.memory = memory
     }
