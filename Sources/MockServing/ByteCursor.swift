@@ -61,10 +61,20 @@ struct ByteCursor {
   }
 
   /// The text as the inside of a JSON string: at most six bytes for each of `count`.
-  mutating func putEscaped(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
-    for index in 0..<count {
+  ///
+  /// - Parameter separators: whether U+2028 and U+2029 are escaped, as Go's encoder does it; some readers of NDJSON
+  ///   take them for line ends.
+  mutating func putEscaped(_ bytes: UnsafePointer<UInt8>, _ count: Int, separators: Bool = false) {
+    var next = 0
+    while next < count {
+      let index = next
       let byte = bytes[index]
+      next += 1
       switch byte {
+      case 0xE2 where separators && index + 2 < count && bytes[index + 1] == 0x80 && bytes[index + 2] & 0xFE == 0xA8:
+        put("\\u202")
+        put(bytes[index + 2] == 0xA8 ? 0x38 : 0x39)
+        next += 2
       case 0x22, 0x5C:
         put(0x5C)
         put(byte)
@@ -82,11 +92,11 @@ struct ByteCursor {
 
 extension Array where Element == UInt8 {
   /// The text as the inside of a JSON string.
-  func escapedForJSON() -> [UInt8] {
+  func escapedForJSON(separators: Bool = false) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count * 6 + 1) { buffer, filled in
       guard let base = buffer.baseAddress else { return }
       var cursor = ByteCursor(at: base)
-      withUnsafeBufferPointer { if let bytes = $0.baseAddress { cursor.putEscaped(bytes, count) } }
+      withUnsafeBufferPointer { if let bytes = $0.baseAddress { cursor.putEscaped(bytes, count, separators: separators) } }
       filled = cursor.at - base
     }
   }

@@ -31,6 +31,8 @@ struct EventFill {
   var textCount = 0
   /// Whether the text may hold bytes that JSON escapes.
   var needsEscape = false
+  /// Whether U+2028 and U+2029 are escaped too.
+  var escapesSeparators = false
   var number = 0
   var checksum: UInt32 = 0
   var stamp: Int64 = 0
@@ -107,7 +109,7 @@ struct EventTemplate {
       case 0: cursor.putHex(fill.id, digits: 12)
       case 1:
         if fill.needsEscape {
-          cursor.putEscaped(fill.text, fill.textCount)
+          cursor.putEscaped(fill.text, fill.textCount, separators: fill.escapesSeparators)
         } else {
           cursor.put(fill.text, fill.textCount)
         }

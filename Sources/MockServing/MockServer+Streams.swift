@@ -485,6 +485,7 @@ extension MockServer {
     fill.text = UnsafePointer(text)
     fill.checksum = CRC32C.checksum(UnsafeRawBufferPointer(start: text, count: fill.textCount))
     fill.needsEscape = needsEscape
+    fill.escapesSeparators = (layoutTable + Int(connection.pointee.layout)).pointee.isNDJSON
   }
 
   /// Text of several tokens, of an exact size, or of a tool call's arguments.
@@ -499,7 +500,7 @@ extension MockServer {
       let last = script.events - 1
       if event == reasoning { bytes += Array("{\"text\":\"".utf8) }
       let events = shape.pointee.isWholeCall ? event...max(event, last) : event...event
-      for each in events { bytes += textBytes(of: each, script).escapedForJSON() }
+      for each in events { bytes += textBytes(of: each, script).escapedForJSON(separators: shape.pointee.isNDJSON) }
       if shape.pointee.isWholeCall || event == last { bytes += Array("\"}".utf8) }
     } else {
       bytes = textBytes(of: event, script)

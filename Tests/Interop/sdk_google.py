@@ -9,9 +9,14 @@ except ImportError:
     skip("google-genai is not installed")
 
 
+CLIENTS = []
+
+
 def client(url):
-    return genai.Client(api_key="none", http_options=types.HttpOptions(
-        base_url=url, headers={"X-Ssebench-Session": "3"}, retry_options=types.HttpRetryOptions(attempts=1)))
+    # The SDK closes a client that nobody holds, its streams with it.
+    CLIENTS.append(genai.Client(api_key="none", http_options=types.HttpOptions(
+        base_url=url, headers={"X-Ssebench-Session": "3"}, retry_options=types.HttpRetryOptions(attempts=1))))
+    return CLIENTS[-1]
 
 
 def text_and_usage():
