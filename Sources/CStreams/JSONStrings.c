@@ -1,4 +1,4 @@
-// Two helpers for reading token deltas: where a JSON string ends, and a hash of the bytes around it. See the header.
+// Two functions for reading token deltas: where a JSON string ends, and a hash of the bytes around it. See the header.
 #include "CStreams.h"
 
 static inline uint64_t load(const uint8_t *p) {
