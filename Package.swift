@@ -89,7 +89,7 @@ let package = Package(
     tests("TransportsTests", ["Transports", "EventLoops", "Primitives"]),
     tests("RecordingTests", ["Recording", "Primitives"]),
     tests(
-      "EngineTests", ["Engine", "Transports", "Streams", "Recording", "Scenarios", "Primitives", "CPlatform"]),
+      "EngineTests", ["Engine", "MockServing", "WuKongIM", "Transports", "Streams", "Recording", "Scenarios", "Primitives", "CPlatform"]),
     tests("AnalysisTests", ["Analysis", "Recording", "Primitives"]),
     tests("ReportingTests", ["Reporting", "Analysis", "Recording", "Primitives"]),
     tests("EventLoopsTests", ["EventLoops", "Primitives"]),

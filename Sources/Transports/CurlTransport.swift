@@ -94,7 +94,7 @@ package final class CurlTransport: Transport {
         CCurl_setopt_string(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress?.assumingMemoryBound(to: CChar.self))
       }
     }
-    if !usesHTTP2 {
+    if !usesHTTP2 || !endpoint.reusesConnections {
       // The first transfer of a place has no connection to find; looking for one costs more with each live transfer.
       _ = CCurl_setopt_long(easy, CURLOPT_FRESH_CONNECT, pointer.pointee.hasRun && endpoint.reusesConnections ? 0 : 1)
     }
@@ -107,6 +107,7 @@ package final class CurlTransport: Transport {
       return
     }
     pointer.pointee.isActive = true
+    pointer.pointee.startedAt = now
   }
 
   package func cancel(_ place: Int) {
@@ -143,6 +144,28 @@ package final class CurlTransport: Transport {
       curl_multi_socket_action(multi.handle, CURL_SOCKET_TIMEOUT, 0, &running)
       finishDone(multi)
     }
+    guard usesHTTP2 else { return }
+    for multi in multis where multi.isLimited && (multi.limitIsWrong || now >= multi.nextLook) { lookAfter(multi, now) }
+  }
+
+  /// The bound on connections holds only where many streams share one: with an HTTP/1.1 server, or one that admits
+  /// fewer streams, transfers would wait for each other's ends. Then it is lifted and those that wait begin anew.
+  private func lookAfter(_ multi: CurlMulti, _ now: Instant) {
+    multi.nextLook = now + .milliseconds(500)
+    let first = multi.index * Self.placesPerMulti
+    let waiting = (first..<min(first + Self.placesPerMulti, capacity)).filter {
+      places[$0].isActive && !places[$0].isSent && places[$0].easy != nil
+    }
+    guard multi.limitIsWrong || waiting.contains(where: { now - places[$0].startedAt > .seconds(2) }) else { return }
+    multi.lift()
+    for place in waiting {
+      guard let easy = places[place].easy else { continue }
+      curl_multi_remove_handle(multi.handle, easy)
+      if curl_multi_add_handle(multi.handle, easy) != CURLM_OK {
+        places[place].isActive = false
+        receiver.transferEnded(place, .failed(.refused, detail: "libcurl took the transfer for no second time"), at: now)
+      }
+    }
   }
 
   package func shutDown() {
@@ -159,7 +182,9 @@ package final class CurlTransport: Transport {
   private func multi(of place: Int) -> CurlMulti {
     let index = place / Self.placesPerMulti
     while multis.count <= index {
-      multis.append(CurlMulti(index: multis.count, transport: self, usesHTTP2: usesHTTP2))
+      multis.append(
+        CurlMulti(
+          index: multis.count, transport: self, usesHTTP2: usesHTTP2, sharesConnections: endpoint.reusesConnections))
     }
     return multis[index]
   }
@@ -382,6 +407,7 @@ package final class CurlTransport: Transport {
 
   private func headIsComplete(_ place: UnsafeMutablePointer<CurlPlace>) {
     let head = place.pointee.head
+    if usesHTTP2 && head.version < 20 { multi(of: place.pointee.index).limitIsWrong = true }
     if head.status < 200 { return }
     if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects {
       place.pointee.isRedirected = true
@@ -412,6 +438,7 @@ struct CurlPlace {
   var hasRun = false
   var isActive = false
   var isSent = false
+  var startedAt = Instant(nanoseconds: 0)
   var headIsReported = false
   var isRedirected = false
   var head = ResponseHead()
@@ -458,8 +485,13 @@ private final class CurlMulti {
   let index: Int
   let handle: UnsafeMutableRawPointer
   unowned let transport: CurlTransport
+  /// No more connections than the streams of all places need.
+  private(set) var isLimited = false
+  /// An answer has shown that streams do not share connections here.
+  var limitIsWrong = false
+  var nextLook = Instant(nanoseconds: 0)
 
-  init(index: Int, transport: CurlTransport, usesHTTP2: Bool) {
+  init(index: Int, transport: CurlTransport, usesHTTP2: Bool, sharesConnections: Bool) {
     self.index = index
     self.transport = transport
     guard let handle = curl_multi_init() else { preconditionFailure("libcurl has no memory for a multi handle") }
@@ -472,7 +504,18 @@ private final class CurlMulti {
     _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, CurlTransport.placesPerMulti + 8)
     if usesHTTP2 {
       _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAX_CONCURRENT_STREAMS, CurlTransport.streamsPerConnection)
+      // Without a bound each transfer that finds all connections full, or still in their handshake, makes one more.
+      if sharesConnections {
+        isLimited = true
+        let most = (CurlTransport.placesPerMulti + CurlTransport.streamsPerConnection - 1) / CurlTransport.streamsPerConnection
+        _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, most)
+      }
     }
+  }
+
+  func lift() {
+    isLimited = false
+    _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 0)
   }
 
   func close() { curl_multi_cleanup(handle) }
