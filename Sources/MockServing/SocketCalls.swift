@@ -116,8 +116,8 @@ enum SocketCalls {
   static func writeWhole(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
     var at = 0
     while at < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        SystemCalls.write(descriptor, $0.baseAddress! + at, bytes.count - at)
+      let count = bytes[at...].withUnsafeBytes { rest in
+        rest.baseAddress.map { SystemCalls.write(descriptor, $0, rest.count) } ?? 0
       }
       if count < 0 {
         if errno == EINTR { continue }
