@@ -71,7 +71,8 @@ struct ByteCursor {
       let byte = bytes[index]
       next += 1
       switch byte {
-      case 0xE2 where separators && index + 2 < count && bytes[index + 1] == 0x80 && bytes[index + 2] & 0xFE == 0xA8:
+      case 0xE2
+      where separators && index + 2 < count && bytes[index + 1] == 0x80 && bytes[index + 2] & 0xFE == 0xA8:
         put("\\u202")
         put(bytes[index + 2] == 0xA8 ? 0x38 : 0x39)
         next += 2
@@ -96,7 +97,9 @@ extension Array where Element == UInt8 {
     [UInt8](unsafeUninitializedCapacity: count * 6 + 1) { buffer, filled in
       guard let base = buffer.baseAddress else { return }
       var cursor = ByteCursor(at: base)
-      withUnsafeBufferPointer { if let bytes = $0.baseAddress { cursor.putEscaped(bytes, count, separators: separators) } }
+      withUnsafeBufferPointer {
+        if let bytes = $0.baseAddress { cursor.putEscaped(bytes, count, separators: separators) }
+      }
       filled = cursor.at - base
     }
   }

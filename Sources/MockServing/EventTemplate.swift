@@ -74,7 +74,9 @@ struct EventTemplate {
     var rest = text[...]
     var needsWhole = false
     while let open = rest.firstIndex(of: "«") {
-      guard let close = rest[open...].firstIndex(of: "»") else { preconditionFailure("a gap is not closed: \(text)") }
+      guard let close = rest[open...].firstIndex(of: "»") else {
+        preconditionFailure("a gap is not closed: \(text)")
+      }
       bytes.append(contentsOf: rest[..<open].utf8)
       let name = String(rest[rest.index(after: open)..<close])
       guard let gap = Self.gaps.firstIndex(where: { $0.rawValue == name }) else {

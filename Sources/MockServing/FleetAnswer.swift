@@ -45,6 +45,8 @@ package enum FleetAnswer {
     for pair in a + b {
       if let index = pair[0]?.asInt, let count = pair[1]?.asInt { counts[index, default: 0] += count }
     }
-    return counts.sorted { $0.key < $1.key }.map { .array([.integer(Int64($0.key)), .integer(Int64($0.value))]) }
+    return counts.sorted { $0.key < $1.key }.map {
+      .array([.integer(Int64($0.key)), .integer(Int64($0.value))])
+    }
   }
 }

@@ -98,7 +98,8 @@ struct HTTPRequest {
     return (Array(words[0]), Array(words[1]), version.elementsEqual("1.1".utf8))
   }
 
-  private static func parse(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, headEnd: Int) throws(RequestRefusal)
+  private static func parse(_ bytes: UnsafeBufferPointer<UInt8>, start: Int, headEnd: Int)
+    throws(RequestRefusal)
     -> RequestParse
   {
     var lineStart = start
@@ -133,7 +134,11 @@ struct HTTPRequest {
       case 4 where matches(name, "host"): host = Array(value)
       case 6 where matches(name, "expect"): expectsContinue = matches(value, "100-continue")
       case 10 where matches(name, "connection"):
-        if contains(value, "close") { keepsAlive = false } else if contains(value, "keep-alive") { keepsAlive = true }
+        if contains(value, "close") {
+          keepsAlive = false
+        } else if contains(value, "keep-alive") {
+          keepsAlive = true
+        }
       case 13 where matches(name, "last-event-id"): lastEventID = Array(value)
       case 14 where matches(name, "content-length"):
         guard let length = decimal(value), contentLength == nil || contentLength == length else {
@@ -160,7 +165,9 @@ struct HTTPRequest {
       }
       (body, length) = (content, end)
     } else if let contentLength, contentLength > 0 {
-      if contentLength > maximumBody { throw RequestRefusal(status: 413, message: "the request's body is over 1 MiB") }
+      if contentLength > maximumBody {
+        throw RequestRefusal(status: 413, message: "the request's body is over 1 MiB")
+      }
       guard bytes.count - headEnd >= contentLength else {
         return .incomplete(expectsContinue: expectsContinue && bytes.count == headEnd)
       }
@@ -172,31 +179,39 @@ struct HTTPRequest {
     let request = HTTPRequest(
       method: first.method, path: Array(first.target[..<min(question ?? fragmentless, fragmentless)]),
       query: question.map { Array(first.target[min($0 + 1, fragmentless)..<fragmentless]) } ?? [],
-      isHTTP11: first.isHTTP11, keepsAlive: keepsAlive, session: session, lastEventID: lastEventID, host: host,
+      isHTTP11: first.isHTTP11, keepsAlive: keepsAlive, session: session, lastEventID: lastEventID,
+      host: host,
       body: body)
     return .complete(request, length: length)
   }
 
   /// The content of a chunked body and where it ends; nil while it is not all there.
-  private static func chunkedBody(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) throws(RequestRefusal) -> (
-    [UInt8], Int
-  )? {
+  private static func chunkedBody(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) throws(RequestRefusal)
+    -> (
+      [UInt8], Int
+    )?
+  {
     var content: [UInt8] = []
     var at = start
     while true {
       guard let lineEnd = bytes[at...].firstIndex(of: 0x0A) else {
-        if bytes.count - at > 1024 { throw RequestRefusal(status: 400, message: "a chunk's size is no number") }
+        if bytes.count - at > 1024 {
+          throw RequestRefusal(status: 400, message: "a chunk's size is no number")
+        }
         return nil
       }
       let size = bytes[at..<lineEnd].prefix { $0 != 0x3B && $0 != 0x0D && $0 != 0x20 }
-      guard !size.isEmpty, size.count <= 8, let count = Int(String(decoding: size, as: UTF8.self), radix: 16), count >= 0
+      guard !size.isEmpty, size.count <= 8, let count = Int(String(decoding: size, as: UTF8.self), radix: 16),
+        count >= 0
       else { throw RequestRefusal(status: 400, message: "a chunk's size is no number") }
       at = lineEnd + 1
       if count == 0 {
         // Trailers are read over, up to the empty line.
         while true {
           guard let end = bytes[at...].firstIndex(of: 0x0A) else {
-            if bytes.count - at > maximumHead { throw RequestRefusal(status: 431, message: "trailers over 32 KiB") }
+            if bytes.count - at > maximumHead {
+              throw RequestRefusal(status: 431, message: "trailers over 32 KiB")
+            }
             return nil
           }
           let isEmpty = end == at || (end == at + 1 && bytes[at] == 0x0D)
@@ -211,7 +226,9 @@ struct HTTPRequest {
       content.append(contentsOf: bytes[at..<at + count])
       at += count
       if bytes[at] == 0x0D { at += 1 }
-      guard bytes[at] == 0x0A else { throw RequestRefusal(status: 400, message: "a chunk longer than its size") }
+      guard bytes[at] == 0x0A else {
+        throw RequestRefusal(status: 400, message: "a chunk longer than its size")
+      }
       at += 1
     }
   }
@@ -275,7 +292,9 @@ struct HTTPRequest {
     var out: [UInt8] = []
     var pending = Array(bytes)[...]
     while let byte = pending.popFirst() {
-      if byte == 0x25, pending.count >= 2, let value = UInt8(String(decoding: pending.prefix(2), as: UTF8.self), radix: 16) {
+      if byte == 0x25, pending.count >= 2,
+        let value = UInt8(String(decoding: pending.prefix(2), as: UTF8.self), radix: 16)
+      {
         out.append(value)
         pending = pending.dropFirst(2)
       } else {

@@ -34,7 +34,9 @@ struct MockCounters: ~Copyable {
   /// The object of the `stats` answer.
   func json() -> JSONValue {
     var kinds = JSONObject()
-    for (kind, count) in zip(FaultKind.allCases, faults) where count > 0 { kinds[kind.rawValue] = .integer(count) }
+    for (kind, count) in zip(FaultKind.allCases, faults) where count > 0 {
+      kinds[kind.rawValue] = .integer(count)
+    }
     var sparse: [JSONValue] = []
     if pace.count > 0 {
       for index in 0..<Histogram.size where pace.count(at: index) > 0 {
@@ -61,7 +63,8 @@ struct MockCounters: ~Copyable {
   func prometheus() -> String {
     var text = ""
     func line(_ name: String, _ kind: String, _ help: String, _ value: some CustomStringConvertible) {
-      text += "# HELP ssebench_mock_\(name) \(help)\n# TYPE ssebench_mock_\(name) \(kind)\nssebench_mock_\(name) \(value)\n"
+      text +=
+        "# HELP ssebench_mock_\(name) \(help)\n# TYPE ssebench_mock_\(name) \(kind)\nssebench_mock_\(name) \(value)\n"
     }
     line("events_total", "counter", "Events written.", events)
     line("writes_total", "counter", "Calls that wrote to a socket.", writes)
@@ -77,10 +80,13 @@ struct MockCounters: ~Copyable {
     for (kind, count) in zip(FaultKind.allCases, faults) {
       text += "ssebench_mock_faults_total{kind=\"\(kind.rawValue)\"} \(count)\n"
     }
-    text += "# HELP ssebench_mock_pace_seconds Due time to send time of an event.\n# TYPE ssebench_mock_pace_seconds summary\n"
+    text +=
+      "# HELP ssebench_mock_pace_seconds Due time to send time of an event.\n# TYPE ssebench_mock_pace_seconds summary\n"
     for quantile in [0.5, 0.9, 0.99, 0.999] {
-      text += "ssebench_mock_pace_seconds{quantile=\"\(quantile)\"} \(Double(pace.value(atQuantile: quantile)) / 1e9)\n"
+      text +=
+        "ssebench_mock_pace_seconds{quantile=\"\(quantile)\"} \(Double(pace.value(atQuantile: quantile)) / 1e9)\n"
     }
-    return text + "ssebench_mock_pace_seconds_sum \(pace.sum / 1e9)\nssebench_mock_pace_seconds_count \(pace.count)\n"
+    return text
+      + "ssebench_mock_pace_seconds_sum \(pace.sum / 1e9)\nssebench_mock_pace_seconds_count \(pace.count)\n"
   }
 }

@@ -13,7 +13,11 @@ extension MockServer {
       connection.pointee.flags.remove(.chunked)
     }
     let method = String(decoding: request.method, as: UTF8.self)
-    if method == "HEAD" { connection.pointee.flags.insert(.headOnly) } else { connection.pointee.flags.remove(.headOnly) }
+    if method == "HEAD" {
+      connection.pointee.flags.insert(.headOnly)
+    } else {
+      connection.pointee.flags.remove(.headOnly)
+    }
     if method == "OPTIONS" {
       sendHead(slot, status: 204, contentType: nil, length: 0)
       afterAnswer(slot)
@@ -27,22 +31,28 @@ extension MockServer {
     }
     guard route.methods.contains(method) else {
       counters.refused += 1
-      sendError(slot, status: 405, message: "\(path.prefix(200)) takes \(route.methods.joined(separator: ", "))", allow: route.methods)
+      sendError(
+        slot, status: 405, message: "\(path.prefix(200)) takes \(route.methods.joined(separator: ", "))",
+        allow: route.methods)
       return
     }
     switch route {
-    case .health: send(slot, status: 200, contentType: "application/json", body: Array(#"{"status":"ok"}"#.utf8))
+    case .health:
+      send(slot, status: 200, contentType: "application/json", body: Array(#"{"status":"ok"}"#.utf8))
     case .metrics:
-      send(slot, status: 200, contentType: "text/plain; version=0.0.4", body: Array(counters.prometheus().utf8))
+      send(
+        slot, status: 200, contentType: "text/plain; version=0.0.4", body: Array(counters.prometheus().utf8))
     case .models(let name): sendModels(slot, name)
     case .events: startEvents(slot, request)
-    case .llm(let api, let model, let streams): startCompletion(slot, request, api: api, model: model, streams: streams)
+    case .llm(let api, let model, let streams):
+      startCompletion(slot, request, api: api, model: model, streams: streams)
     }
   }
 
   private mutating func sendModels(_ slot: Int, _ name: String?) {
     let model: JSONValue = .object([
-      "id": .string(name ?? "mock-1"), "object": .string("model"), "created": .integer(Int64(mockCreated)), "owned_by": .string("ssebench"),
+      "id": .string(name ?? "mock-1"), "object": .string("model"), "created": .integer(Int64(mockCreated)),
+      "owned_by": .string("ssebench"),
     ])
     let body: JSONValue = name == nil ? .object(["object": .string("list"), "data": .array([model])]) : model
     send(slot, status: 200, contentType: "application/json", body: Array(body.text().utf8))
@@ -58,7 +68,10 @@ extension MockServer {
 
   mutating func sendError(_ slot: Int, status: Int, message: String, allow: [String] = []) {
     let body: JSONValue = .object([
-      "error": .object(["message": .string(message), "type": .string("invalid_request_error"), "code": .integer(Int64(status))])
+      "error": .object([
+        "message": .string(message), "type": .string("invalid_request_error"),
+        "code": .integer(Int64(status)),
+      ])
     ])
     send(
       slot, status: status, contentType: "application/json", body: Array(body.text().utf8),

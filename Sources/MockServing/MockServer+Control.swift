@@ -29,7 +29,9 @@ extension MockServer {
       let line = String(decoding: controlBytes[..<end], as: UTF8.self)
       controlBytes.removeFirst(end + 1)
       let answer = obey(line.split { $0 == " " || $0 == "\r" }.map(String.init))
-      if !SocketCalls.writeWhole(options.controlOutput, Array((answer.text() + "\n").utf8)) { isStopping = true }
+      if !SocketCalls.writeWhole(options.controlOutput, Array((answer.text() + "\n").utf8)) {
+        isStopping = true
+      }
     }
   }
 
@@ -53,7 +55,8 @@ extension MockServer {
       return .object(["ok": .bool(false), "reason": .string(SocketCalls.text(of: refusal))])
     default:
       return .object([
-        "error": .string("no such command; there are: stats, stats reset, sent SESSION…, closes, priority realtime")
+        "error": .string(
+          "no such command; there are: stats, stats reset, sent SESSION…, closes, priority realtime")
       ])
     }
   }

@@ -38,7 +38,9 @@ extension MockServer {
       return .leave
     case .replay:
       let skips = sessions[connection.pointee.session].pointee.skips
-      let again = (max(1, number - fault.count)..<number).filter { number in !skips.contains { $0.contains(number) } }
+      let again = (max(1, number - fault.count)..<number).filter { number in
+        !skips.contains { $0.contains(number) }
+      }
       if again.isEmpty { return .again }
       note(index, slot)
       for earlier in again { appendItem(slot, number: earlier, stamp: now) }
@@ -73,7 +75,9 @@ extension MockServer {
         let before = scratchCount
         appendItem(slot, number: number, stamp: now)
         // Without an id of its own: a resume after it still brings the true event.
-        if shape.pointee.isResumable { rewrite(slot, from: before) { Array($0[(($0.firstIndex(of: 0x0A) ?? -1) + 1)...]) } }
+        if shape.pointee.isResumable {
+          rewrite(slot, from: before) { Array($0[(($0.firstIndex(of: 0x0A) ?? -1) + 1)...]) }
+        }
         connection.pointee.id = id
         connection.pointee.keepScript(own)
       } else {
@@ -175,7 +179,9 @@ extension MockServer {
     var part: [UInt8]
     switch inside {
     case .chunkHeader:
-      if connection.pointee.flags.contains(.chunked) { put(Array(String(bytes.count, radix: 16).utf8.prefix(1))) }
+      if connection.pointee.flags.contains(.chunked) {
+        put(Array(String(bytes.count, radix: 16).utf8.prefix(1)))
+      }
       return
     case .scalar:
       // The first byte of a two-byte character, in the middle of the event.
@@ -258,7 +264,8 @@ extension MockServer {
     let now = Instant.now().nanoseconds
     cancelPace(slot)
     if fault.kind == .drip {
-      connection.pointee.drip = Connection.Drip(bytes: Int32(clamping: max(1, fault.bytes)), every: max(100_000, fault.every.value))
+      connection.pointee.drip = Connection.Drip(
+        bytes: Int32(clamping: max(1, fault.bytes)), every: max(100_000, fault.every.value))
       deliver(slot)
       setAuxiliary(slot, .pulse, at: now)
       return

@@ -82,7 +82,8 @@ extension MockServer {
     guard connection.pointee.session >= 0 else { return false }
     if let wanted = fault.connection, wanted != Int(connection.pointee.ordinal) { return false }
     if let times = fault.times {
-      let uses = fault.kind.isGlobal ? globalUses[index] : sessions.uses(of: index, in: connection.pointee.session)
+      let uses =
+        fault.kind.isGlobal ? globalUses[index] : sessions.uses(of: index, in: connection.pointee.session)
       if uses >= times { return false }
     }
     let key = sessions[connection.pointee.session].pointee.key
@@ -90,7 +91,8 @@ extension MockServer {
     case .all: return true
     case .list(let list): return Int(exactly: key).map(list.contains) ?? false
     case .share(let share):
-      var random = SeededRandom(seed: options.seed, purpose: "fault share", index: key &* 1021 &+ UInt64(index))
+      var random = SeededRandom(
+        seed: options.seed, purpose: "fault share", index: key &* 1021 &+ UInt64(index))
       return random.uniform() < share
     }
   }
@@ -102,7 +104,8 @@ extension MockServer {
     let connection = connections[slot]
     var random = SeededRandom(
       seed: options.seed &+ UInt64(index) &* 0x9e37_79b9_7f4a_7c15, purpose: "fault chance",
-      index: sessions[connection.pointee.session].pointee.key &* 0x1_0000_01b3 &+ UInt64(connection.pointee.ordinal) << 40
+      index: sessions[connection.pointee.session].pointee.key &* 0x1_0000_01b3 &+ UInt64(
+        connection.pointee.ordinal) << 40
         &+ UInt64(event))
     return random.uniform() < fault.probability
   }
@@ -149,7 +152,8 @@ extension MockServer {
       }
       let error: JSONValue = .object([
         "error": .object([
-          "message": .string("The mock failed on purpose."), "type": .string(fault.code == 429 ? "rate_limit_error" : "server_error"),
+          "message": .string("The mock failed on purpose."),
+          "type": .string(fault.code == 429 ? "rate_limit_error" : "server_error"),
           "code": .integer(Int64(fault.code)),
         ])
       ])
@@ -158,7 +162,8 @@ extension MockServer {
     case .redirect:
       let target =
         fault.to.map { $0.filter { !$0.isNewline } }
-        ?? String(decoding: request.path + (request.query.isEmpty ? [] : [0x3F] + request.query), as: UTF8.self)
+        ?? String(
+          decoding: request.path + (request.query.isEmpty ? [] : [0x3F] + request.query), as: UTF8.self)
       // 307 keeps the method and the body.
       send(slot, status: 307, contentType: "text/plain", body: [], more: "Location: \(target)\r\n")
     case .html:
@@ -168,7 +173,9 @@ extension MockServer {
     default:
       send(
         slot, status: 200, contentType: "application/json",
-        body: Array(#"{"error":{"message":"The mock failed on purpose.","type":"server_error","code":"mock_error"}}"#.utf8))
+        body: Array(
+          #"{"error":{"message":"The mock failed on purpose.","type":"server_error","code":"mock_error"}}"#
+            .utf8))
     }
   }
 
@@ -193,7 +200,8 @@ extension MockServer {
     while let range = state.pointee.skips.first(where: { $0.contains(next) }) { next = range.upperBound }
     if state.pointee.idWasReset, lastID == nil, next <= state.pointee.highest {
       let again = next...state.pointee.highest
-      counters.duplicated += Int64(again.count - again.count { number in state.pointee.skips.contains { $0.contains(number) } })
+      counters.duplicated += Int64(
+        again.count - again.count { number in state.pointee.skips.contains { $0.contains(number) } })
     }
     state.pointee.idWasReset = false
 
@@ -230,7 +238,8 @@ extension MockServer {
     connection.pointee.sentBefore = isResumable ? 0 : sessions[connection.pointee.session].pointee.sent
     connection.pointee.endFault = -1
     for index in faults.indices where matches(index, slot) {
-      guard faults[index].kind == .noLastChunk || faults[index].kind == .length, faults[index].at == nil || faults[index].kind == .length
+      guard faults[index].kind == .noLastChunk || faults[index].kind == .length,
+        faults[index].at == nil || faults[index].kind == .length
       else { continue }
       guard draw(index, slot, event: 0) else { continue }
       if faults[index].kind == .length {
@@ -258,7 +267,9 @@ extension MockServer {
     }
     for index in faults.indices {
       let fault = faults[index]
-      guard !fault.kind.answersRequest, fault.kind != .length, fault.kind != .shortBuffer, matches(index, slot) else { continue }
+      guard !fault.kind.answersRequest, fault.kind != .length, fault.kind != .shortBuffer,
+        matches(index, slot)
+      else { continue }
       if known.armed.contains(index) {
         connection.pointee.faultEvent = from
         continue
@@ -271,10 +282,13 @@ extension MockServer {
         if known.drawn.contains(index) {
           if fault.kind.isContinued, known.lastEvent[index] != nil { connection.pointee.faultEvent = from }
         } else {
-          connection.pointee.faultEvent = min(connection.pointee.faultEvent, max(from, event - connection.pointee.sentBefore))
+          connection.pointee.faultEvent = min(
+            connection.pointee.faultEvent, max(from, event - connection.pointee.sentBefore))
         }
       case .byte(let byte)?:
-        if !known.drawn.contains(index) { connection.pointee.faultByte = min(connection.pointee.faultByte, byte) }
+        if !known.drawn.contains(index) {
+          connection.pointee.faultByte = min(connection.pointee.faultByte, byte)
+        }
       case .time?, .runTime?: break
       }
     }
@@ -285,7 +299,8 @@ extension MockServer {
     let connection = connections[slot]
     guard connection.pointee.phase == .streaming, let known = progress[Int32(slot)] else { return }
     var earliest = Int64.max
-    for index in faults.indices where !known.drawn.contains(index) && !faults[index].kind.answersRequest && !faults[index].kind.isGlobal {
+    for index in faults.indices
+    where !known.drawn.contains(index) && !faults[index].kind.answersRequest && !faults[index].kind.isGlobal {
       guard let due = time(of: index, slot), matches(index, slot) else { continue }
       earliest = min(earliest, due)
     }
@@ -318,7 +333,8 @@ extension MockServer {
     }
     for index in faults.indices {
       let fault = faults[index]
-      guard !fault.kind.answersRequest, fault.kind != .length, fault.kind != .shortBuffer, matches(index, slot),
+      guard !fault.kind.answersRequest, fault.kind != .length, fault.kind != .shortBuffer,
+        matches(index, slot),
         progress[Int32(slot)]?.lastEvent[index] != number
       else { continue }
       if fault.kind.needsToken, scriptEvent(slot, of: number) < 0 { continue }
@@ -373,7 +389,8 @@ extension MockServer {
     let count = scratchCount - payload - (isChunked ? 2 : 0)
     let cut = payload + max(0, connection.pointee.faultByte - (connection.pointee.bodyCount - count))
     for index in faults.indices {
-      guard case .byte(let byte)? = faults[index].at, byte == connection.pointee.faultByte, matches(index, slot),
+      guard case .byte(let byte)? = faults[index].at, byte == connection.pointee.faultByte,
+        matches(index, slot),
         progress[Int32(slot)]?.drawn.contains(index) != true
       else { continue }
       progress[Int32(slot)]?.drawn.insert(index)
@@ -407,8 +424,11 @@ extension MockServer {
     let connection = connections[slot]
     guard connection.pointee.phase == .streaming else { return }
     let now = Instant.now().nanoseconds
-    for index in faults.indices where matches(index, slot) && progress[Int32(slot)]?.drawn.contains(index) != true {
-      guard !faults[index].kind.answersRequest, !faults[index].kind.isGlobal, let due = time(of: index, slot), due <= now else { continue }
+    for index in faults.indices
+    where matches(index, slot) && progress[Int32(slot)]?.drawn.contains(index) != true {
+      guard !faults[index].kind.answersRequest, !faults[index].kind.isGlobal, let due = time(of: index, slot),
+        due <= now
+      else { continue }
       progress[Int32(slot)]?.drawn.insert(index)
       guard draw(index, slot, event: 0) else { continue }
       switch faults[index].kind {

@@ -9,7 +9,9 @@ extension MockServer {
     let connection = connections[slot]
     while true {
       let count = SocketCalls.receive(connection.pointee.descriptor, readBuffer, Self.readCapacity)
-      if count == 0 || (count < 0 && -count != Int(SocketCalls.wouldBlock) && -count != Int(SocketCalls.interrupted)) {
+      if count == 0
+        || (count < 0 && -count != Int(SocketCalls.wouldBlock) && -count != Int(SocketCalls.interrupted))
+      {
         peerClosed(slot)
         return
       }
@@ -50,14 +52,17 @@ extension MockServer {
       connection.pointee.input = larger
       connection.pointee.inputCapacity = Int32(capacity)
     }
-    (connection.pointee.input.unsafelyUnwrapped + Int(connection.pointee.inputCount)).update(from: readBuffer, count: count)
+    (connection.pointee.input.unsafelyUnwrapped + Int(connection.pointee.inputCount)).update(
+      from: readBuffer, count: count)
     connection.pointee.inputCount = Int32(needed)
   }
 
   /// Answers the requests that are complete, one after another, until one becomes a stream.
   mutating func process(_ slot: Int) {
     let connection = connections[slot]
-    while connection.pointee.phase == .reading, let input = connection.pointee.input, connection.pointee.inputCount > 0 {
+    while connection.pointee.phase == .reading, let input = connection.pointee.input,
+      connection.pointee.inputCount > 0
+    {
       let bytes = UnsafeBufferPointer(start: input, count: Int(connection.pointee.inputCount))
       switch HTTPRequest.parse(bytes) {
       case .incomplete(let expectsContinue):

@@ -72,7 +72,9 @@ extension MockServer {
   func append(_ slot: Int, _ bytes: UnsafePointer<UInt8>, _ count: Int) {
     let connection = connections[slot]
     let pending = connection.pointee.pendingOutput
-    if connection.pointee.output == nil || Int(connection.pointee.outputCount) + count > Int(connection.pointee.outputCapacity) {
+    if connection.pointee.output == nil
+      || Int(connection.pointee.outputCount) + count > Int(connection.pointee.outputCapacity)
+    {
       let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: pending + count)
       if let old = connection.pointee.output {
         larger.update(from: old + Int(connection.pointee.outputStart), count: pending)
@@ -83,7 +85,8 @@ extension MockServer {
       connection.pointee.outputStart = 0
       connection.pointee.outputCount = Int32(pending)
     }
-    (connection.pointee.output.unsafelyUnwrapped + Int(connection.pointee.outputCount)).update(from: bytes, count: count)
+    (connection.pointee.output.unsafelyUnwrapped + Int(connection.pointee.outputCount)).update(
+      from: bytes, count: count)
     connection.pointee.outputCount += Int32(count)
   }
 
@@ -208,6 +211,8 @@ extension MockServer {
     let connection = connections[slot]
     guard connection.pointee.session >= 0 else { return }
     let state = sessions[connection.pointee.session]
-    if connection.pointee.pendingHighest > state.pointee.highest { state.pointee.highest = connection.pointee.pendingHighest }
+    if connection.pointee.pendingHighest > state.pointee.highest {
+      state.pointee.highest = connection.pointee.pendingHighest
+    }
   }
 }

@@ -16,13 +16,16 @@ extension MockServer {
     var more = ""
     // The framing and the coding of the body are ours.
     for header in recording.headers
-    where !["content-type", "content-length", "transfer-encoding", "connection", "cache-control", "date", "content-encoding"]
-      .contains(header.name) && !header.name.hasPrefix("access-control-")
-    {
+    where ![
+      "content-type", "content-length", "transfer-encoding", "connection", "cache-control", "date",
+      "content-encoding",
+    ]
+    .contains(header.name) && !header.name.hasPrefix("access-control-") {
       more += "\(header.name): \(header.value.filter { !$0.isNewline })\r\n"
     }
     sendHead(
-      slot, status: recording.status, contentType: recording.header("content-type").map { $0.filter { !$0.isNewline } },
+      slot, status: recording.status,
+      contentType: recording.header("content-type").map { $0.filter { !$0.isNewline } },
       length: nil, more: more)
     pumpRecording(slot)
   }

@@ -9,7 +9,8 @@ internal import Scenarios
 extension MockServer {
   // MARK: beginning
 
-  mutating func startCompletion(_ slot: Int, _ request: HTTPRequest, api: API, model: String?, streams: Bool?) {
+  mutating func startCompletion(_ slot: Int, _ request: HTTPRequest, api: API, model: String?, streams: Bool?)
+  {
     let asked: StreamRequest
     do throws(RequestRefusal) {
       asked = try StreamRequest(api: api, body: request.body, model: model, streams: streams)
@@ -25,7 +26,8 @@ extension MockServer {
       startRecording(slot, recording)
       return
     }
-    let script = StreamScript(settings: settings, seed: options.seed, session: index, maxTokens: asked.maxTokens)
+    let script = StreamScript(
+      settings: settings, seed: options.seed, session: index, maxTokens: asked.maxTokens)
     let layout = layout(
       for: LayoutKey(
         api: api, model: asked.model, hasReasoning: script.reasoningTokens > 0 && api != .openAICompletions,
@@ -55,7 +57,9 @@ extension MockServer {
       sendError(slot, status: error.status, message: error.message)
       return
     }
-    let name = request.parameter("session").map { SessionName(Array($0.utf8)) } ?? request.session.map { SessionName($0) }
+    let name =
+      request.parameter("session").map { SessionName(Array($0.utf8)) }
+      ?? request.session.map { SessionName($0) }
     let session = enterSession(slot, name)
     let state = sessions[session]
     let now = Instant.now().nanoseconds
@@ -106,7 +110,9 @@ extension MockServer {
   }
 
   /// The parameters of `/events` over the mock's settings; returns the exact text size asked for, or 0.
-  private static func readParameters(_ request: HTTPRequest, _ settings: inout MockSettings) throws(RequestRefusal) -> Int {
+  private static func readParameters(_ request: HTTPRequest, _ settings: inout MockSettings)
+    throws(RequestRefusal) -> Int
+  {
     settings.reasoningTokens = 0
     settings.tokensPerEvent = 1
     if let text = request.parameter("events") {
@@ -128,7 +134,8 @@ extension MockServer {
       settings.firstToken = .constant(time)
     }
     guard let text = request.parameter("size") else { return 0 }
-    guard let size = HTTPRequest.decimal(Array(text.utf8)), size <= StreamScript.maximumTextBytes, size > 0 else {
+    guard let size = HTTPRequest.decimal(Array(text.utf8)), size <= StreamScript.maximumTextBytes, size > 0
+    else {
       throw RequestRefusal(status: 400, message: "size: expected 1 to \(StreamScript.maximumTextBytes) bytes")
     }
     settings.tokenSize = .constant(Double(size + 2))
@@ -153,7 +160,8 @@ extension MockServer {
   }
 
   /// Start of the stream → event `number` due.
-  func dueOffset(of number: Int, _ script: StreamScript, _ state: UnsafeMutablePointer<SessionState>) -> Int64 {
+  func dueOffset(of number: Int, _ script: StreamScript, _ state: UnsafeMutablePointer<SessionState>) -> Int64
+  {
     var event = 0
     var offset = script.gap(before: 0).value
     if state.pointee.knownEvent >= 0, state.pointee.knownEvent <= number - 1 {
@@ -197,7 +205,9 @@ extension MockServer {
     connection.pointee.pendingHighest = 0
     connection.pointee.responseStart = now
     connection.pointee.due = now + script.gap(before: 0).value
-    connection.pointee.flags.remove([.catchesUp, .wasBlocked, .held, .comments, .endsAbruptly, .resets, .halfCloses, .noTrailer])
+    connection.pointee.flags.remove([
+      .catchesUp, .wasBlocked, .held, .comments, .endsAbruptly, .resets, .halfCloses, .noTrailer,
+    ])
     connection.pointee.faultEvent = .max
     connection.pointee.faultByte = .max
     connection.pointee.drip = nil
@@ -303,7 +313,9 @@ extension MockServer {
       }
       if carriesToken {
         if connection.pointee.flags.isDisjoint(with: [.catchesUp, .wasBlocked]) {
-          if tokenEvents == 1 || together == .max { counters.pace.record(Nanoseconds(now - connection.pointee.writeDue)) }
+          if tokenEvents == 1 || together == .max {
+            counters.pace.record(Nanoseconds(now - connection.pointee.writeDue))
+          }
         } else {
           counters.blockedEvents += 1
         }
@@ -347,7 +359,9 @@ extension MockServer {
 
   @inline(never) private mutating func planSharedWrite(_ slot: Int) {
     let connection = connections[slot]
-    guard connection.pointee.flags.isDisjoint(with: .unpaced), let script = connection.pointee.script else { return }
+    guard connection.pointee.flags.isDisjoint(with: .unpaced), let script = connection.pointee.script else {
+      return
+    }
     var number = connection.pointee.next
     var tokens = 0
     while number <= connection.pointee.last, tokens < settings.eventsPerWrite {
@@ -500,7 +514,9 @@ extension MockServer {
       let last = script.events - 1
       if event == reasoning { bytes += Array("{\"text\":\"".utf8) }
       let events = shape.pointee.isWholeCall ? event...max(event, last) : event...event
-      for each in events { bytes += textBytes(of: each, script).escapedForJSON(separators: shape.pointee.isNDJSON) }
+      for each in events {
+        bytes += textBytes(of: each, script).escapedForJSON(separators: shape.pointee.isNDJSON)
+      }
       if shape.pointee.isWholeCall || event == last { bytes += Array("\"}".utf8) }
     } else {
       bytes = textBytes(of: event, script)
@@ -509,7 +525,9 @@ extension MockServer {
         if bytes.count > size {
           bytes.removeLast(bytes.count - size)
           // A character that was cut is taken out whole.
-          while let tail = bytes.indices.last, String(validating: bytes[max(0, tail - 3)...].drop { $0 & 0xC0 == 0x80 }, as: UTF8.self) == nil {
+          while let tail = bytes.indices.last,
+            String(validating: bytes[max(0, tail - 3)...].drop { $0 & 0xC0 == 0x80 }, as: UTF8.self) == nil
+          {
             bytes.removeLast()
           }
         }
@@ -546,7 +564,9 @@ extension MockServer {
     fill.outputTokens = script.tokens
     fill.reasoningTokens = script.reasoningTokens
     fill.finish =
-      script.isCutShort ? words.limit : (layoutTable + Int(connection.pointee.layout)).pointee.isToolCall ? words.tool : words.end
+      script.isCutShort
+      ? words.limit
+      : (layoutTable + Int(connection.pointee.layout)).pointee.isToolCall ? words.tool : words.end
   }
 
   /// All text of the connection's stream, escaped.
@@ -556,7 +576,9 @@ extension MockServer {
     guard let script = connection.pointee.script else { return whole }
     let reasoning = Int(connection.pointee.reasoningEvents)
     for event in 0..<reasoning { whole.reasoning += textBytes(of: event, script).escapedForJSON() }
-    for event in reasoning..<max(reasoning, script.events) { whole.text += textBytes(of: event, script).escapedForJSON() }
+    for event in reasoning..<max(reasoning, script.events) {
+      whole.text += textBytes(of: event, script).escapedForJSON()
+    }
     if (layoutTable + Int(connection.pointee.layout)).pointee.isToolCall {
       whole.arguments = (Array("{\"text\":\"".utf8) + whole.text + Array("\"}".utf8)).escapedForJSON()
     }
@@ -615,7 +637,9 @@ extension MockServer {
     settle(slot)
     cancelPace(slot)
     cancelAuxiliary(slot)
-    if connection.pointee.pendingOutput == 0 || connection.pointee.session < 0 { connection.pointee.dropScript() }
+    if connection.pointee.pendingOutput == 0 || connection.pointee.session < 0 {
+      connection.pointee.dropScript()
+    }
     guard connection.pointee.flags.contains(.keepAlive) else {
       finish(slot)
       return

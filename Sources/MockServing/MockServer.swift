@@ -97,7 +97,8 @@ package struct MockServer: ~Copyable {
   package init(options: MockOptions) throws(MockError) {
     // All that can fail comes first: a value that cannot be copied is made whole or not at all.
     SocketCalls.raiseDescriptorLimit()
-    let recording: RecordedStream? = if let file = options.settings.replay { try RecordedStream.load(file) } else { nil }
+    let recording: RecordedStream? =
+      if let file = options.settings.replay { try RecordedStream.load(file) } else { nil }
     let queue: EventQueue
     do throws(EventQueueError) {
       queue = try EventQueue(capacity: 1024)
@@ -220,7 +221,8 @@ package struct MockServer: ~Copyable {
       return
     }
     let slot = Int(truncatingIfNeeded: ready.token & 0xFFFF_FFFF)
-    guard slot < connections.capacity, (connections[slot].pointee.generation & 0x7FFF_FFFF) == UInt32(ready.token >> 32),
+    guard slot < connections.capacity,
+      (connections[slot].pointee.generation & 0x7FFF_FFFF) == UInt32(ready.token >> 32),
       connections[slot].pointee.phase != .free
     else { return }
     if ready.isReadable || ready.isClosed {
@@ -342,7 +344,9 @@ package struct MockServer: ~Copyable {
       if descriptor < 0 {
         if -descriptor == SocketCalls.aborted || -descriptor == SocketCalls.interrupted { continue }
         // Out of descriptors: the queue would report the waiting connection for ever.
-        if -descriptor != SocketCalls.wouldBlock { pauseAccepting(until: Instant.now().nanoseconds + 50_000_000) }
+        if -descriptor != SocketCalls.wouldBlock {
+          pauseAccepting(until: Instant.now().nanoseconds + 50_000_000)
+        }
         return
       }
       budget -= 1

@@ -98,13 +98,17 @@ package struct RecordedStream: Sendable, Equatable {
       } catch {
         throw .badRecording(file: file, reason: "line \(number), column \(error.column): \(error.message)")
       }
-      func fail(_ reason: String) -> MockError { .badRecording(file: file, reason: "line \(number): \(reason)") }
+      func fail(_ reason: String) -> MockError {
+        .badRecording(file: file, reason: "line \(number): \(reason)")
+      }
       if number == 1 {
         guard value["format"]?.asString == "ssebench-recording" else {
           throw fail(#"expected the head of a recording, {"format":"ssebench-recording",…}"#)
         }
         guard value["version"]?.asInt == 1 else { throw fail("version: only 1 is known") }
-        guard let status = value["status"]?.asInt, (100...599).contains(status) else { throw fail("status: expected 100 to 599") }
+        guard let status = value["status"]?.asInt, (100...599).contains(status) else {
+          throw fail("status: expected 100 to 599")
+        }
         recording.status = status
         recording.url = value["url"]?.asString ?? ""
         for pair in value["headers"]?.asObject?.pairs ?? [] {
@@ -129,7 +133,10 @@ package struct RecordedStream: Sendable, Equatable {
         throw fail("expected data, data_b64 or end")
       }
     }
-    if number == 0 || (recording.reads.isEmpty && recording.headers.isEmpty && recording.url.isEmpty && recording.end == nil) {
+    if number == 0
+      || (recording.reads.isEmpty && recording.headers.isEmpty && recording.url.isEmpty
+        && recording.end == nil)
+    {
       throw .badRecording(file: file, reason: "empty")
     }
     return recording
@@ -146,7 +153,8 @@ enum Base64 {
     while index < bytes.count {
       let left = bytes.count - index
       let group =
-        UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0) | (left > 2 ? UInt32(bytes[index + 2]) : 0)
+        UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
+        | (left > 2 ? UInt32(bytes[index + 2]) : 0)
       out.append(digits[Int(group >> 18)])
       out.append(digits[Int(group >> 12 & 63)])
       out.append(left > 1 ? digits[Int(group >> 6 & 63)] : 0x3D)

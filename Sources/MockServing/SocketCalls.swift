@@ -3,9 +3,9 @@
 
 internal import CPlatform
 #if canImport(Glibc)
-internal import Glibc
+  internal import Glibc
 #else
-internal import Darwin
+  internal import Darwin
 #endif
 
 /// An address to listen on, as the kernel takes it.
@@ -75,7 +75,8 @@ enum SocketCalls {
   }
 
   /// Bytes taken, or a negative errno.
-  @inline(__always) static func send(_ descriptor: Int32, _ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int {
+  @inline(__always) static func send(_ descriptor: Int32, _ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int
+  {
     let sent = SystemCalls.send(descriptor, bytes, count)
     return sent < 0 ? -Int(errno) : sent
   }
@@ -115,7 +116,9 @@ enum SocketCalls {
   static func writeWhole(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
     var at = 0
     while at < bytes.count {
-      let count = bytes.withUnsafeBytes { SystemCalls.write(descriptor, $0.baseAddress! + at, bytes.count - at) }
+      let count = bytes[at...].withUnsafeBytes { rest in
+        rest.baseAddress.map { SystemCalls.write(descriptor, $0, rest.count) } ?? 0
+      }
       if count < 0 {
         if errno == EINTR { continue }
         if errno == EAGAIN {
@@ -189,7 +192,9 @@ enum SocketCalls {
     return waited / 1e9
   }
 
-  static func text(of errno: Int32) -> String { strerror(errno).map { String(cString: $0) } ?? "error \(errno)" }
+  static func text(of errno: Int32) -> String {
+    strerror(errno).map { String(cString: $0) } ?? "error \(errno)"
+  }
 
   static let wouldBlock = EAGAIN
   static let addressInUse = EADDRINUSE
@@ -197,4 +202,3 @@ enum SocketCalls {
   /// A connection that was gone before it was accepted.
   static let aborted = ECONNABORTED
 }
-

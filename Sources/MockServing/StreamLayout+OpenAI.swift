@@ -22,7 +22,11 @@ extension StreamLayout {
       let opening = chunk(
         (key.hasReasoning ? "" : role + #""content":null,"#) + call
           + #""id":"call_«id»","type":"function","function":{"name":"\#(mockToolName)","arguments":""}}]"#)
-      if key.hasReasoning { layout.between = TemplateList(texts: [opening]) } else { layout.opening = TemplateList(texts: [opening]) }
+      if key.hasReasoning {
+        layout.between = TemplateList(texts: [opening])
+      } else {
+        layout.opening = TemplateList(texts: [opening])
+      }
       layout.visible = EventTemplate(chunk(call + #""function":{"arguments":"«text»"}}]"#))
       layout.firstVisible = layout.visible
     }
@@ -49,7 +53,8 @@ extension StreamLayout {
     var closing = [chunk("", finish: "\"«finish»\"")]
     if key.includesUsage { closing.append("\(head)\"choices\":[],\(openAIUsage),\(mark)}\n\n") }
     return StreamLayout(
-      firstReasoning: text, reasoning: text, firstVisible: text, visible: text, closing: TemplateList(texts: closing),
+      firstReasoning: text, reasoning: text, firstVisible: text, visible: text,
+      closing: TemplateList(texts: closing),
       trailer: TemplateList(texts: ["data: [DONE]\n\n"]), error: EventTemplate(openAIError),
       finishWords: ("stop", "length", "stop"))
   }
@@ -82,18 +87,35 @@ extension StreamLayout {
     var start: [String] = []
     var end: [String] = []
     if key.isToolCall {
-      start.append(event("response.output_item.added", #""output_index":\#(textIndex),"item":\#(call("in_progress", ""))"#))
-      end.append(event("response.function_call_arguments.done", #"\#(atText),"name":"\#(mockToolName)","arguments":"«whole_arguments»""#))
-      end.append(event("response.output_item.done", #""output_index":\#(textIndex),"item":\#(call("completed", "«whole_arguments»"))"#))
-    } else {
-      start.append(event("response.output_item.added", #""output_index":\#(textIndex),"item":\#(message("in_progress", ""))"#))
-      start.append(event("response.content_part.added", #"\#(atText),"content_index":0,"part":\#(part(""))"#))
-      end.append(event("response.output_text.done", #"\#(atText),"content_index":0,"logprobs":[],"text":"«whole_text»""#))
-      end.append(event("response.content_part.done", #"\#(atText),"content_index":0,"part":\#(part("«whole_text»"))"#))
+      start.append(
+        event(
+          "response.output_item.added", #""output_index":\#(textIndex),"item":\#(call("in_progress", ""))"#))
       end.append(
-        event("response.output_item.done", #""output_index":\#(textIndex),"item":\#(message("completed", part("«whole_text»")))"#))
+        event(
+          "response.function_call_arguments.done",
+          #"\#(atText),"name":"\#(mockToolName)","arguments":"«whole_arguments»""#))
+      end.append(
+        event(
+          "response.output_item.done",
+          #""output_index":\#(textIndex),"item":\#(call("completed", "«whole_arguments»"))"#))
+    } else {
+      start.append(
+        event(
+          "response.output_item.added", #""output_index":\#(textIndex),"item":\#(message("in_progress", ""))"#
+        ))
+      start.append(event("response.content_part.added", #"\#(atText),"content_index":0,"part":\#(part(""))"#))
+      end.append(
+        event(
+          "response.output_text.done", #"\#(atText),"content_index":0,"logprobs":[],"text":"«whole_text»""#))
+      end.append(
+        event("response.content_part.done", #"\#(atText),"content_index":0,"part":\#(part("«whole_text»"))"#))
+      end.append(
+        event(
+          "response.output_item.done",
+          #""output_index":\#(textIndex),"item":\#(message("completed", part("«whole_text»")))"#))
     }
-    var output = key.isToolCall ? call("completed", "«whole_arguments»") : message("completed", part("«whole_text»"))
+    var output =
+      key.isToolCall ? call("completed", "«whole_arguments»") : message("completed", part("«whole_text»"))
     if key.hasReasoning { output = thought("completed", summary("«whole_reasoning»")) + "," + output }
     let usage =
       #"{"input_tokens":«prompt»,"input_tokens_details":{"cached_tokens":0},"output_tokens":«output»,"output_tokens_details":{"reasoning_tokens":«reasoning»},"total_tokens":«total»}"#
@@ -110,7 +132,8 @@ extension StreamLayout {
         event("error", #""code":"server_error","message":"The mock failed on purpose.","param":null"#)))
     layout.isToolCall = key.isToolCall
     let opening = [
-      event("response.created", response("in_progress", "")), event("response.in_progress", response("in_progress", "")),
+      event("response.created", response("in_progress", "")),
+      event("response.in_progress", response("in_progress", "")),
     ]
     guard key.hasReasoning else {
       layout.opening = TemplateList(texts: opening + start)
@@ -121,13 +144,17 @@ extension StreamLayout {
         event("response.output_item.added", #""output_index":0,"item":\#(thought("in_progress", ""))"#),
         event("response.reasoning_summary_part.added", #"\#(atThought),"part":\#(summary(""))"#),
       ])
-    layout.reasoning = EventTemplate(event("response.reasoning_summary_text.delta", #"\#(atThought),"delta":"«text»""#))
+    layout.reasoning = EventTemplate(
+      event("response.reasoning_summary_text.delta", #"\#(atThought),"delta":"«text»""#))
     layout.firstReasoning = layout.reasoning
     layout.between = TemplateList(
       texts: [
         event("response.reasoning_summary_text.done", #"\#(atThought),"text":"«whole_reasoning»""#),
-        event("response.reasoning_summary_part.done", #"\#(atThought),"part":\#(summary("«whole_reasoning»"))"#),
-        event("response.output_item.done", #""output_index":0,"item":\#(thought("completed", summary("«whole_reasoning»")))"#),
+        event(
+          "response.reasoning_summary_part.done", #"\#(atThought),"part":\#(summary("«whole_reasoning»"))"#),
+        event(
+          "response.output_item.done",
+          #""output_index":0,"item":\#(thought("completed", summary("«whole_reasoning»")))"#),
       ] + start)
     return layout
   }

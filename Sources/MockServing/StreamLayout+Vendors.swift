@@ -21,7 +21,8 @@ extension StreamLayout {
         : #""index":\#(index),"content_block":{"type":"text","text":""}"#)
     let text =
       key.isToolCall
-      ? delta(index, #""type":"input_json_delta","partial_json":"«text»""#) : delta(index, #""type":"text_delta","text":"«text»""#)
+      ? delta(index, #""type":"input_json_delta","partial_json":"«text»""#)
+      : delta(index, #""type":"text_delta","text":"«text»""#)
     var layout = StreamLayout(
       firstVisible: text, visible: text,
       closing: TemplateList(
@@ -33,13 +34,16 @@ extension StreamLayout {
           event("message_stop", ""),
         ]),
       error: EventTemplate(
-        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"The mock failed on purpose.\"}}\n\n"),
+        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"The mock failed on purpose.\"}}\n\n"
+      ),
       finishWords: ("end_turn", "max_tokens", "tool_use"), isToolCall: key.isToolCall)
     if key.hasReasoning {
       layout.opening = TemplateList(
         texts: [
           start,
-          event("content_block_start", #""index":0,"content_block":{"type":"thinking","thinking":"","signature":""}"#),
+          event(
+            "content_block_start",
+            #""index":0,"content_block":{"type":"thinking","thinking":"","signature":""}"#),
         ])
       layout.reasoning = delta(0, #""type":"thinking_delta","thinking":"«text»""#)
       layout.firstReasoning = layout.reasoning
@@ -62,13 +66,18 @@ extension StreamLayout {
     let usage =
       #""usageMetadata":{"promptTokenCount":«prompt»,"candidatesTokenCount":«output»,"thoughtsTokenCount":«reasoning»,"totalTokenCount":«total»},"#
     let visible = EventTemplate(
-      event(key.isToolCall ? #"{"functionCall":{"name":"\#(mockToolName)","args":«json»}}"# : #"{"text":"«text»"}"#))
+      event(
+        key.isToolCall
+          ? #"{"functionCall":{"name":"\#(mockToolName)","args":«json»}}"# : #"{"text":"«text»"}"#))
     let reasoning = EventTemplate(event(#"{"text":"«text»","thought":true}"#))
     return StreamLayout(
       firstReasoning: reasoning, reasoning: reasoning, firstVisible: visible, visible: visible,
-      closing: TemplateList(texts: [event(#"{"text":""}"#, more: #","finishReason":"«finish»""#, usage: usage)]),
+      closing: TemplateList(texts: [
+        event(#"{"text":""}"#, more: #","finishReason":"«finish»""#, usage: usage)
+      ]),
       error: EventTemplate(
-        "data: {\"error\":{\"code\":503,\"message\":\"The mock failed on purpose.\",\"status\":\"UNAVAILABLE\"}}\n\n"),
+        "data: {\"error\":{\"code\":503,\"message\":\"The mock failed on purpose.\",\"status\":\"UNAVAILABLE\"}}\n\n"
+      ),
       finishWords: ("STOP", "MAX_TOKENS", "STOP"), isToolCall: key.isToolCall, isWholeCall: key.isToolCall)
   }
 
@@ -94,7 +103,8 @@ extension StreamLayout {
           )
         ]),
       error: EventTemplate("{\"error\":\"The mock failed on purpose.\"}\n"),
-      contentType: "application/x-ndjson", finishWords: ("stop", "length", "stop"), isToolCall: key.isToolCall,
+      contentType: "application/x-ndjson", finishWords: ("stop", "length", "stop"),
+      isToolCall: key.isToolCall,
       isWholeCall: key.isToolCall, isNDJSON: true)
   }
 }

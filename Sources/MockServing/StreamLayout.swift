@@ -18,7 +18,9 @@ struct StreamLayout {
   var error: EventTemplate
   var contentType: StaticString = "text/event-stream"
   /// Finish words: at the natural end, at the token limit, after a tool call.
-  var finishWords: (end: StaticString, limit: StaticString, tool: StaticString) = ("stop", "length", "tool_calls")
+  var finishWords: (end: StaticString, limit: StaticString, tool: StaticString) = (
+    "stop", "length", "tool_calls"
+  )
   /// Visible text is the arguments of a tool call: `{"text":"…"}` cut into pieces.
   var isToolCall = false
   /// The whole call stands in one event, as an object.
@@ -77,7 +79,9 @@ extension StreamLayout {
     let event = EventTemplate("id: «n»\ndata: {\"text\":\"«text»\",\(mark)}\n\n")
     return StreamLayout(
       firstVisible: event, visible: event,
-      error: EventTemplate("event: error\ndata: {\"error\":{\"message\":\"The mock failed on purpose.\",\"type\":\"server_error\"}}\n\n"),
+      error: EventTemplate(
+        "event: error\ndata: {\"error\":{\"message\":\"The mock failed on purpose.\",\"type\":\"server_error\"}}\n\n"
+      ),
       isResumable: true)
   }
 }

@@ -20,9 +20,13 @@ struct StreamRequest {
     do throws(JSONSyntaxError) {
       json = try JSONReader.read(body)
     } catch {
-      throw RequestRefusal(status: 400, message: "the body is not JSON: \(error.message), line \(error.line), column \(error.column)")
+      throw RequestRefusal(
+        status: 400,
+        message: "the body is not JSON: \(error.message), line \(error.line), column \(error.column)")
     }
-    guard case .object = json else { throw RequestRefusal(status: 400, message: "the body is not a JSON object") }
+    guard case .object = json else {
+      throw RequestRefusal(status: 400, message: "the body is not a JSON object")
+    }
     let name = model ?? json["model"]?.asString ?? "mock-1"
     guard name.utf8.count <= Self.maximumModel else {
       throw RequestRefusal(status: 400, message: "model: over \(Self.maximumModel) bytes")
@@ -40,7 +44,9 @@ struct StreamRequest {
       default: json["max_completion_tokens"] ?? json["max_tokens"]
       }
     if let limit, !limit.isNull {
-      guard let count = limit.asInt else { throw RequestRefusal(status: 400, message: "the token limit is not a whole number") }
+      guard let count = limit.asInt else {
+        throw RequestRefusal(status: 400, message: "the token limit is not a whole number")
+      }
       // Ollama: a negative num_predict means no limit.
       if api == .ollama, count < 0 {
         maxTokens = nil
@@ -92,7 +98,9 @@ struct SessionName {
 /// A time in a query: a number with ns, us, ms, s, m or h; without a unit, milliseconds.
 enum QueryTime {
   static func nanoseconds(_ text: String) -> Double? {
-    let units: [(String, Double)] = [("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)]
+    let units: [(String, Double)] = [
+      ("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9),
+    ]
     for (unit, factor) in units where text.hasSuffix(unit) {
       guard let number = Double(text.dropLast(unit.count)), number >= 0, number.isFinite else { return nil }
       return number * factor

@@ -23,7 +23,8 @@ extension MockServer {
     let input = Int64(fill.promptTokens)
     let output = Int64(fill.outputTokens)
     let usage: JSONValue = .object([
-      "prompt_tokens": .integer(input), "completion_tokens": .integer(output), "total_tokens": .integer(input + output),
+      "prompt_tokens": .integer(input), "completion_tokens": .integer(output),
+      "total_tokens": .integer(input + output),
       "completion_tokens_details": .object(["reasoning_tokens": .integer(Int64(fill.reasoningTokens))]),
     ])
     func word(_ string: String) -> JSONValue { .string(string) }
@@ -39,10 +40,13 @@ extension MockServer {
         ])
       }
       answer = .object([
-        "id": word("chatcmpl-\(id)"), "object": word("chat.completion"), "created": .integer(Int64(mockCreated)),
+        "id": word("chatcmpl-\(id)"), "object": word("chat.completion"),
+        "created": .integer(Int64(mockCreated)),
         "model": word(model),
         "choices": .array([
-          .object(["index": .integer(0), "message": .object(message), "logprobs": .null, "finish_reason": finish])
+          .object([
+            "index": .integer(0), "message": .object(message), "logprobs": .null, "finish_reason": finish,
+          ])
         ]),
         "usage": usage,
       ])
@@ -63,7 +67,8 @@ extension MockServer {
           "call_id": word("call_\(id)"), "name": word(mockToolName), "arguments": word(arguments.text()),
         ])
         : .object([
-          "id": word("msg_\(id)"), "type": word("message"), "status": word("completed"), "role": word("assistant"),
+          "id": word("msg_\(id)"), "type": word("message"), "status": word("completed"),
+          "role": word("assistant"),
           "content": .array([
             .object(["type": word("output_text"), "text": word(visible), "annotations": .array([])])
           ]),
@@ -78,7 +83,8 @@ extension MockServer {
         "id": word("resp_\(id)"), "object": word("response"), "created_at": .integer(Int64(mockCreated)),
         "status": word("completed"), "error": .null, "incomplete_details": .null, "instructions": .null,
         "metadata": .object(JSONObject()), "model": word(model), "output": .array(items),
-        "parallel_tool_calls": .bool(true), "temperature": .number(1), "tool_choice": word("auto"), "tools": .array([]),
+        "parallel_tool_calls": .bool(true), "temperature": .number(1), "tool_choice": word("auto"),
+        "tools": .array([]),
         "top_p": .number(1),
         "usage": .object([
           "input_tokens": .integer(input), "input_tokens_details": .object(["cached_tokens": .integer(0)]),
@@ -94,7 +100,10 @@ extension MockServer {
       }
       content.append(
         isCall
-          ? .object(["type": word("tool_use"), "id": word("toolu_\(id)"), "name": word(mockToolName), "input": arguments])
+          ? .object([
+            "type": word("tool_use"), "id": word("toolu_\(id)"), "name": word(mockToolName),
+            "input": arguments,
+          ])
           : .object(["type": word("text"), "text": word(visible)]))
       answer = .object([
         "id": word("msg_\(id)"), "type": word("message"), "role": word("assistant"), "model": word(model),
@@ -117,7 +126,8 @@ extension MockServer {
         ]),
         "usageMetadata": .object([
           "promptTokenCount": .integer(input), "candidatesTokenCount": .integer(output),
-          "thoughtsTokenCount": .integer(Int64(fill.reasoningTokens)), "totalTokenCount": .integer(input + output),
+          "thoughtsTokenCount": .integer(Int64(fill.reasoningTokens)),
+          "totalTokenCount": .integer(input + output),
         ]),
         "modelVersion": word(model), "responseId": word(id),
       ])
@@ -131,7 +141,8 @@ extension MockServer {
       answer = .object([
         "model": word(model), "created_at": word("2023-11-14T22:13:20Z"), "message": .object(message),
         "done": .bool(true), "done_reason": finish, "total_duration": .integer(1_000_000),
-        "load_duration": .integer(1000), "prompt_eval_count": .integer(input), "prompt_eval_duration": .integer(1000),
+        "load_duration": .integer(1000), "prompt_eval_count": .integer(input),
+        "prompt_eval_duration": .integer(1000),
         "eval_count": .integer(output), "eval_duration": .integer(1_000_000),
       ])
     case .sse, .wukongim: answer = .null

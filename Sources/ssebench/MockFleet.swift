@@ -21,7 +21,9 @@ struct MockFleet {
             executable: Self.ownPath, settings: String(decoding: settings, as: UTF8.self),
             arguments: arguments + ["--listen=\(shown):\(port)"]))
       } catch {
-        throw CommandFailure(.cannotCreate, "a mock process on \(shown):\(port) did not start. Use --listen 127.0.0.1:0 for a free port")
+        throw CommandFailure(
+          .cannotCreate,
+          "a mock process on \(shown):\(port) did not start. Use --listen 127.0.0.1:0 for a free port")
       }
       if port == 0 { port = children[0].urls[0].split(separator: ":").last.flatMap { Int($0) } ?? 0 }
     }

@@ -87,16 +87,19 @@ import Testing
     for step in 0..<4_000 {
       let timer = Int.random(in: 0..<count, using: &random)
       switch Int.random(in: 0..<10, using: &random) {
-      case 0: 
+      case 0:
         wheel.cancel(timer)
         list[timer] = nil
       case 1...6:
         let spans: [Int64] = [200, 100_000, 5_000_000, 900_000_000, 7_000_000_000]
-        let due = max(0, now + Int64.random(in: -spans[0]...spans[Int.random(in: 0..<5, using: &random)], using: &random))
+        let due = max(
+          0, now + Int64.random(in: -spans[0]...spans[Int.random(in: 0..<5, using: &random)], using: &random))
         wheel.set(timer, at: Instant(nanoseconds: due))
         list[timer] = due
       default:
-        now += Int64.random(in: 0...[10_000, 1_000_000, 300_000_000, 4_000_000_000].randomElement(using: &random)!, using: &random)
+        now += Int64.random(
+          in: 0...[10_000, 1_000_000, 300_000_000, 4_000_000_000].randomElement(using: &random)!,
+          using: &random)
         let fired = Self.fired(&wheel, now)
         let expected = list.filter { $0.value <= now }.keys
         #expect(Set(fired) == Set(expected) && fired.count == expected.count, "seed \(seed), step \(step)")
@@ -106,7 +109,9 @@ import Testing
       // Never later than a tick after the next timer.
       if let first = list.values.min() {
         let deadline = wheel.nextDeadline()
-        #expect(deadline != nil && deadline!.nanoseconds <= max(first, now) + 2 * Self.tick, "seed \(seed), step \(step)")
+        #expect(
+          deadline != nil && deadline!.nanoseconds <= max(first, now) + 2 * Self.tick,
+          "seed \(seed), step \(step)")
       } else {
         #expect(wheel.nextDeadline() == nil, "seed \(seed), step \(step)")
       }

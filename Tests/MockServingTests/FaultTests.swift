@@ -8,7 +8,9 @@ import Scenarios
 import Testing
 
 @Suite struct FaultTests {
-  static func fault(_ kind: FaultKind, at: Fault.Point? = nil, _ change: (inout Fault) -> Void = { _ in }) -> Fault {
+  static func fault(_ kind: FaultKind, at: Fault.Point? = nil, _ change: (inout Fault) -> Void = { _ in })
+    -> Fault
+  {
     var fault = Fault(kind: kind)
     fault.at = at
     change(&fault)
@@ -101,7 +103,8 @@ import Testing
 
   @Test func shareOfSessions_IsAboutThatShare_AndTheSameForTheSameSeed() throws {
     func hit(_ seed: UInt64) throws -> [Int] {
-      let mock = try Self.mock(Self.fault(.fin, at: .event(1)) { $0.sessions = .share(0.3) }, tokens: 1, seed: seed)
+      let mock = try Self.mock(
+        Self.fault(.fin, at: .event(1)) { $0.sessions = .share(0.3) }, tokens: 1, seed: seed)
       return try (0..<100).filter { try mock.session($0).answers.count == 3 }
     }
 
@@ -166,7 +169,8 @@ import Testing
   @Test func stallInTheMiddleOfAnEvent_GoesOnWithItsRest() throws {
     let mock = try Self.mock(Self.fault(.stall, at: .byte(250)) { $0.length = .milliseconds(5) })
 
-    #expect(try mock.exchange(RunningMock.get("/events?session=1")).events.compactMap(\.number) == Array(1...10))
+    #expect(
+      try mock.exchange(RunningMock.get("/events?session=1")).events.compactMap(\.number) == Array(1...10))
   }
 
   @Test func drip_SendsAnEventInSmallPieces() throws {
@@ -381,7 +385,9 @@ import Testing
     let drops: [FaultKind] = [.fin, .halfClose, .noLastChunk, .cut, .length]
     let damage: [FaultKind] = [.skip, .replay, .swap, .corrupt, .foreign]
     let isDrop = random.uniform() < 0.5
-    var fault = fault((isDrop ? drops : damage).randomElement(using: &random)!, at: .event(Int.random(in: 2...tokens, using: &random)))
+    var fault = fault(
+      (isDrop ? drops : damage).randomElement(using: &random)!,
+      at: .event(Int.random(in: 2...tokens, using: &random)))
     fault.inside = Fault.Inside.allCases.randomElement(using: &random)!
     fault.by = [3, -3].randomElement(using: &random)!
     fault.count = Int.random(in: 1...10, using: &random)

@@ -23,7 +23,9 @@ import Testing
     let mock = try RunningMock()
     let connection = try mock.connect()
 
-    connection.send(RunningMock.get("/events?session=1&events=2") + RunningMock.get("/health") + RunningMock.get("/events?session=2&events=1"))
+    connection.send(
+      RunningMock.get("/events?session=1&events=2") + RunningMock.get("/health")
+        + RunningMock.get("/events?session=2&events=1"))
 
     #expect(try connection.answer().events.count == 2)
     #expect(try connection.answer().text == #"{"status":"ok"}"#)
@@ -43,7 +45,8 @@ import Testing
     let mock = try RunningMock()
 
     let answer = try mock.exchange(
-      "POST /v1/chat/completions HTTP/1.1\r\nHost: m\r\nTransfer-Encoding: chunked\r\n\r\n8;x=y\r\n{\"stream\r\n7\r\n\":true}\r\n0\r\nTrailer: t\r\n\r\n")
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: m\r\nTransfer-Encoding: chunked\r\n\r\n8;x=y\r\n{\"stream\r\n7\r\n\":true}\r\n0\r\nTrailer: t\r\n\r\n"
+    )
 
     #expect(answer.events.last?.data == "[DONE]")
   }
@@ -53,7 +56,9 @@ import Testing
     let connection = try mock.connect()
     let body = #"{"stream":true}"#
 
-    connection.send("POST /v1/chat/completions HTTP/1.1\r\nHost: m\r\nExpect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+    connection.send(
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: m\r\nExpect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+    )
     #expect(try connection.answer().status == 100)
     connection.send(body)
     #expect(try connection.answer().status == 200)
@@ -102,7 +107,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("nonsense\r\n\r\n", 400), ("\u{16}\u{3}\u{1}\r\n\r\n", 400), ("GET /\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505),
+    ("nonsense\r\n\r\n", 400), ("\u{16}\u{3}\u{1}\r\n\r\n", 400), ("GET /\r\n\r\n", 400),
+    ("GET / HTTP/2.0\r\n\r\n", 505),
     ("GET / HTTP/1.1\r\nno colon\r\n\r\n", 400), ("GET / HTTP/1.1\r\n name: folded\r\n\r\n", 400),
     ("POST /v1/messages HTTP/1.1\r\nContent-Length: x\r\n\r\n", 400),
     ("POST /v1/messages HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
@@ -133,7 +139,10 @@ import Testing
     #expect(answer.status == 431)
   }
 
-  @Test(arguments: ["{", "[]", #"{"stream":"yes"}"#, #"{"stream":true,"max_tokens":"many"}"#, #"{"stream":true,"max_tokens":-1}"#])
+  @Test(arguments: [
+    "{", "[]", #"{"stream":"yes"}"#, #"{"stream":true,"max_tokens":"many"}"#,
+    #"{"stream":true,"max_tokens":-1}"#,
+  ])
   func badBody_IsA400WithAReason(body: String) throws {
     let mock = try RunningMock()
 
@@ -143,7 +152,9 @@ import Testing
     #expect(try JSONReader.read(answer.body)["error"]?["message"]?.asString?.isEmpty == false)
   }
 
-  @Test(arguments: ["events=x", "interval=-1", "interval=1y", "first=", "size=0", "size=99999999", "events=99999999999"])
+  @Test(arguments: [
+    "events=x", "interval=-1", "interval=1y", "first=", "size=0", "size=99999999", "events=99999999999",
+  ])
   func badParameter_IsA400(parameter: String) throws {
     let mock = try RunningMock()
 
@@ -153,7 +164,9 @@ import Testing
   @Test func hostileModelName_IsEchoedAsValidJSON() throws {
     let mock = try RunningMock()
 
-    let events = try mock.exchange(RunningMock.post("/v1/chat/completions", #"{"stream":true,"model":"a\"b\\\n«n»\u0001"}"#)).events
+    let events = try mock.exchange(
+      RunningMock.post("/v1/chat/completions", #"{"stream":true,"model":"a\"b\\\n«n»\u0001"}"#)
+    ).events
 
     #expect(events.dropLast().compactMap(\.number) == Array(1...6))
     #expect(events[0].json?["model"]?.asString?.hasPrefix("a\"b\\\n") == true)
@@ -164,7 +177,8 @@ import Testing
     let connection = try mock.connect()
 
     for number in 0..<1_100 {
-      connection.send(RunningMock.post("/v1/chat/completions", #"{"stream":true,"model":"model-\#(number)"}"#))
+      connection.send(
+        RunningMock.post("/v1/chat/completions", #"{"stream":true,"model":"model-\#(number)"}"#))
       #expect(try connection.answer().events.count == 3)
     }
   }

@@ -43,10 +43,20 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "empty"), ("{}", "line 1"), (#"{"format":"ssebench-recording","version":2,"status":200}"#, "version"),
-    ("{\"format\":\"ssebench-recording\",\"version\":1,\"status\":200}\n{\"t_ms\":-1,\"data\":\"\"}", "line 2"),
-    ("{\"format\":\"ssebench-recording\",\"version\":1,\"status\":200}\n{\"t_ms\":2,\"data\":\"\"}\n{\"t_ms\":1,\"data\":\"\"}", "line 3"),
-    ("{\"format\":\"ssebench-recording\",\"version\":1,\"status\":200}\n{\"t_ms\":2,\"data_b64\":\"!\"}", "line 2"),
+    ("", "empty"), ("{}", "line 1"),
+    (#"{"format":"ssebench-recording","version":2,"status":200}"#, "version"),
+    (
+      "{\"format\":\"ssebench-recording\",\"version\":1,\"status\":200}\n{\"t_ms\":-1,\"data\":\"\"}",
+      "line 2"
+    ),
+    (
+      "{\"format\":\"ssebench-recording\",\"version\":1,\"status\":200}\n{\"t_ms\":2,\"data\":\"\"}\n{\"t_ms\":1,\"data\":\"\"}",
+      "line 3"
+    ),
+    (
+      "{\"format\":\"ssebench-recording\",\"version\":1,\"status\":200}\n{\"t_ms\":2,\"data_b64\":\"!\"}",
+      "line 2"
+    ),
     ("{\"format\":\"ssebench-recording\",\"version\":1,\"status\":200}\n{\"t_ms\":", "line 2"),
   ])
   func whatIsNoRecording_IsRefusedWithItsPlace(text: String, part: String) {
@@ -62,7 +72,8 @@ import Testing
   }
 
   @Test func mock_ServesTheRecordingAsItWas() throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("recording-\(UUID().uuidString).jsonl")
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "recording-\(UUID().uuidString).jsonl")
     try Data(Self.text(Self.sample())).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     let mock = try RunningMock { $0.replay = file.path }
@@ -83,7 +94,8 @@ import Testing
   @Test func recordingThatWasCutOff_IsServedWithoutItsEnd() throws {
     var recording = Self.sample()
     recording.end = nil
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("recording-\(UUID().uuidString).jsonl")
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "recording-\(UUID().uuidString).jsonl")
     try Data(Self.text(recording)).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     let mock = try RunningMock { $0.replay = file.path }
@@ -94,17 +106,22 @@ import Testing
 
 @Suite struct FleetAnswerTests {
   @Test func answersOfSeveralProcesses_BecomeOne() throws {
-    let one = try JSONReader.read(#"{"stats":{"events":3,"cpu_s":0.5,"faults":{"fin":1},"pace":{"max_ns":5,"counts":[[1,2],[7,1]]}}}"#)
-    let two = try JSONReader.read(#"{"stats":{"events":4,"cpu_s":0.25,"faults":{"rst":2,"fin":1},"pace":{"max_ns":3,"counts":[[7,4]]}}}"#)
+    let one = try JSONReader.read(
+      #"{"stats":{"events":3,"cpu_s":0.5,"faults":{"fin":1},"pace":{"max_ns":5,"counts":[[1,2],[7,1]]}}}"#)
+    let two = try JSONReader.read(
+      #"{"stats":{"events":4,"cpu_s":0.25,"faults":{"rst":2,"fin":1},"pace":{"max_ns":3,"counts":[[7,4]]}}}"#)
 
     let merged = FleetAnswer.merge([one, two])
 
-    let expected = #"{"stats":{"events":7,"cpu_s":0.75,"faults":{"fin":2,"rst":2},"pace":{"max_ns":5,"counts":[[1,2],[7,5]]}}}"#
+    let expected =
+      #"{"stats":{"events":7,"cpu_s":0.75,"faults":{"fin":2,"rst":2},"pace":{"max_ns":5,"counts":[[1,2],[7,5]]}}}"#
     #expect(merged.text() == expected)
   }
 
   @Test func highestNumberAndLatestClose_Count() throws {
-    let sent = FleetAnswer.merge([try JSONReader.read(#"{"sent":{"1":5,"2":9}}"#), try JSONReader.read(#"{"sent":{"1":7}}"#)])
+    let sent = FleetAnswer.merge([
+      try JSONReader.read(#"{"sent":{"1":5,"2":9}}"#), try JSONReader.read(#"{"sent":{"1":7}}"#),
+    ])
 
     #expect(sent.text() == #"{"sent":{"1":7,"2":9}}"#)
   }

@@ -92,13 +92,15 @@ final class RunningMock: @unchecked Sendable {
   }
 
   static func post(_ target: String, _ body: String, _ headers: String...) -> String {
-    "POST \(target) HTTP/1.1\r\nHost: mock\r\nContent-Length: \(body.utf8.count)\r\n" + headers.map { $0 + "\r\n" }.joined()
+    "POST \(target) HTTP/1.1\r\nHost: mock\r\nContent-Length: \(body.utf8.count)\r\n"
+      + headers.map { $0 + "\r\n" }.joined()
       + "\r\n" + body
   }
 
   static func chat(_ more: String = "", session: Int? = nil) -> String {
     let body = #"{"model":"m","stream":true,"messages":[{"role":"user","content":"hello there"}]\#(more)}"#
-    return session.map { post("/v1/chat/completions", body, "X-Ssebench-Session: \($0)") } ?? post("/v1/chat/completions", body)
+    return session.map { post("/v1/chat/completions", body, "X-Ssebench-Session: \($0)") }
+      ?? post("/v1/chat/completions", body)
   }
 
   /// A plain stream's session to its 204, as a client does that resumes by the last id.
@@ -109,7 +111,8 @@ final class RunningMock: @unchecked Sendable {
       if let id = log.lastID { headers.append("Last-Event-ID: \(id)\r\n") }
       let connection: RawConnection
       do { connection = try connect() } catch { continue }
-      connection.send("GET /events?session=\(number)\(parameters) HTTP/1.1\r\nHost: mock\r\n\(headers.joined())\r\n")
+      connection.send(
+        "GET /events?session=\(number)\(parameters) HTTP/1.1\r\nHost: mock\r\n\(headers.joined())\r\n")
       guard let answer = try? connection.answer() else { continue }
       log.answers.append(answer)
       if answer.status == 204 { return log }
@@ -178,7 +181,9 @@ final class RawConnection {
   func send(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      let count = bytes.withUnsafeBytes {
+        Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
       if count <= 0 { return }
       bytes = bytes.dropFirst(count)
     }
@@ -191,7 +196,8 @@ final class RawConnection {
     var end: Answer.End? = nil
     while true {
       // A large body is looked at again only where it may have ended.
-      let mayBeWhole = pending.count < 1 << 19 || end != nil || pending.suffix(4).elementsEqual("\r\n\r\n".utf8)
+      let mayBeWhole =
+        pending.count < 1 << 19 || end != nil || pending.suffix(4).elementsEqual("\r\n\r\n".utf8)
       if mayBeWhole, let answer = Answer(pending, end: end, toHead: toHead) {
         pending.removeFirst(answer.length)
         return answer
@@ -252,7 +258,8 @@ struct Answer {
     status = Int(lines[0].split(separator: " ")[1]) ?? 0
     for line in lines.dropFirst() {
       guard let colon = line.firstIndex(of: ":") else { continue }
-      headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+      headers[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(
+        in: .whitespaces)
     }
     let rest = Array(bytes[headEnd.upperBound...])
     if status == 204 || status == 100 || toHead {
@@ -263,7 +270,9 @@ struct Answer {
       var at = 0
       while true {
         guard let lineEnd = rest[at...].firstRange(of: [0x0D, 0x0A]) else { break }
-        guard let size = Int(String(decoding: rest[at..<lineEnd.lowerBound], as: UTF8.self), radix: 16) else { return nil }
+        guard let size = Int(String(decoding: rest[at..<lineEnd.lowerBound], as: UTF8.self), radix: 16) else {
+          return nil
+        }
         let start = lineEnd.upperBound
         if size == 0 {
           guard rest.count >= start + 2 else { break }

@@ -44,9 +44,15 @@ import Testing
   }
 
   @Test func sameSeedAndSession_GiveTheSameBytes() throws {
-    let one = try RunningMock { $0.stamp = false; $0.text = .mixed }
-    let two = try RunningMock { $0.stamp = false; $0.text = .mixed }
-    let other = try RunningMock(seed: 43) { $0.stamp = false; $0.text = .mixed }
+    let one = try RunningMock {
+      $0.stamp = false; $0.text = .mixed
+    }
+    let two = try RunningMock {
+      $0.stamp = false; $0.text = .mixed
+    }
+    let other = try RunningMock(seed: 43) {
+      $0.stamp = false; $0.text = .mixed
+    }
 
     let first = try one.exchange(RunningMock.chat(session: 3)).body
 
@@ -97,7 +103,9 @@ import Testing
 
     let events = try mock.exchange(RunningMock.chat()).events
 
-    let pieces = events.compactMap { $0.json?["choices"]?[0]?["delta"]?["tool_calls"]?[0]?["function"]?["arguments"]?.asString }
+    let pieces = events.compactMap {
+      $0.json?["choices"]?[0]?["delta"]?["tool_calls"]?[0]?["function"]?["arguments"]?.asString
+    }
     #expect(pieces.count == 6)
     #expect(try JSONReader.read(pieces.joined())["text"]?.asString != nil)
     #expect(events.dropLast().last?.json?["choices"]?[0]?["finish_reason"]?.asString == "tool_calls")
@@ -115,7 +123,10 @@ import Testing
   @Test(arguments: [
     ("/v1/completions", #"{"model":"m","prompt":"p","stream":true}"#),
     ("/v1/responses", #"{"model":"m","input":"p","stream":true}"#),
-    ("/v1/messages", #"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"p"}],"stream":true}"#),
+    (
+      "/v1/messages",
+      #"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"p"}],"stream":true}"#
+    ),
     ("/v1beta/models/g:streamGenerateContent?alt=sse", #"{"contents":[{"parts":[{"text":"p"}]}]}"#),
   ])
   func otherAPI_NumbersItsEventsFromOneWithoutAGap(target: String, body: String) throws {
@@ -128,7 +139,8 @@ import Testing
       let answer = try mock.exchange(RunningMock.post(target, body))
 
       let numbers = answer.events.compactMap(\.number)
-      #expect(numbers == Array(1...max(1, numbers.count)) && numbers.count >= 2, "\(target) \(reasoning) \(tool)")
+      #expect(
+        numbers == Array(1...max(1, numbers.count)) && numbers.count >= 2, "\(target) \(reasoning) \(tool)")
       let events = answer.events.filter { $0.data != "[DONE]" }
       #expect(events.count == numbers.count, "\(target) \(reasoning) \(tool)")
       #expect(answer.end == .proper)
@@ -232,7 +244,9 @@ import Testing
   }
 
   @Test func manyConcurrentStreams_AllComeWhole() throws {
-    let mock = try RunningMock { $0.tokens = .constant(40); $0.interval = .constant(200_000) }
+    let mock = try RunningMock {
+      $0.tokens = .constant(40); $0.interval = .constant(200_000)
+    }
     let connections = try (0..<200).map { _ in try mock.connect() }
     for (index, connection) in connections.enumerated() { connection.send(RunningMock.chat(session: index)) }
 

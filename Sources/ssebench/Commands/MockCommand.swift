@@ -18,15 +18,21 @@ enum MockCommand {
         #"ssebench mock --interval 5ms --faults '[{"kind": "fin", "at": {"event": 20}}]'"#,
         "breaks each session's stream before its 20th event, once"
       ),
-      ("curl -N 'http://127.0.0.1:8080/events?session=1&events=10&interval=500ms'", "a plain stream of ten events, two a second"),
+      (
+        "curl -N 'http://127.0.0.1:8080/events?session=1&events=10&interval=500ms'",
+        "a plain stream of ten events, two a second"
+      ),
     ],
     operands: "[MOCK.json]", operandCount: 0...1,
     flags: [
       Flag("--listen", "ADDR:PORT", "Where to listen; port 0 is a free one (default 127.0.0.1:0)"),
       Flag("--seed", "N", "What all content follows from (default 42)"),
-      Flag("--stamp", "on|off", "Whether each event carries its send time (default on)", choices: ["on", "off"]),
+      Flag(
+        "--stamp", "on|off", "Whether each event carries its send time (default on)", choices: ["on", "off"]),
       Flag("--control", nil, "Take commands on stdin (stats, sent, closes, priority), and end with it"),
-      Flag("--folder", "DIR", "Where relative paths of the settings begin (default: the settings' folder)", isPath: true),
+      Flag(
+        "--folder", "DIR", "Where relative paths of the settings begin (default: the settings' folder)",
+        isPath: true),
       Flag("--share-port", nil, "Let other mock processes listen on the same port"),
     ] + settingFlags.map(\.flag),
     discussion: """
@@ -42,7 +48,9 @@ enum MockCommand {
   /// Flags that set one key of the settings.
   private static let settingFlags: [(flag: Flag, key: String)] = [
     (
-      Flag("--api", "API", "Which API a run asks for; all are answered", choices: API.allCases.map(\.rawValue)), "api"
+      Flag(
+        "--api", "API", "Which API a run asks for; all are answered", choices: API.allCases.map(\.rawValue)),
+      "api"
     ),
     (Flag("--tokens", "N", "Tokens (events) of one stream (default 128)"), "tokens"),
     (Flag("--first-token", "TIME", "From the request to the first token (default 200ms)"), "first_token"),
@@ -51,7 +59,10 @@ enum MockCommand {
     (Flag("--text", "KIND", "What the text is made of", choices: MockText.allCases.map(\.rawValue)), "text"),
     (Flag("--tokens-per-event", "N", "Tokens that share an event (default 1)"), "tokens_per_event"),
     (Flag("--events-per-write", "N", "Events that share a write (default 1)"), "events_per_write"),
-    (Flag("--reasoning-tokens", "N", "Reasoning tokens before the visible ones (default 0)"), "reasoning_tokens"),
+    (
+      Flag("--reasoning-tokens", "N", "Reasoning tokens before the visible ones (default 0)"),
+      "reasoning_tokens"
+    ),
     (Flag("--tool-call", "true|false", "Answer with a tool call", choices: ["true", "false"]), "tool_call"),
     (Flag("--faults", "JSON", "Faults, as in a scenario"), "faults"),
     (Flag("--replay-buffer", "N", "Events that /events can replay (default: all)"), "replay_buffer"),
@@ -70,7 +81,9 @@ enum MockCommand {
     if invocation.has("--control") { options.controlInput = 0 }
     if settings.api == .wukongim { return try WuKongMock.serve(options) }
     if settings.processes > 1 {
-      let fleet = try MockFleet(settings: text, arguments: childArguments(invocation), count: settings.processes, host: options.host, port: options.port)
+      let fleet = try MockFleet(
+        settings: text, arguments: childArguments(invocation), count: settings.processes, host: options.host,
+        port: options.port)
       return fleet.serve(control: invocation.has("--control"))
     }
     var server: MockServer
@@ -100,11 +113,16 @@ enum MockCommand {
     switch error {
     case .cannotListen(let address, _, isTaken: true):
       CommandFailure(
-        .cannotCreate, "\(address) is taken: something listens there already. End it, or use --listen 127.0.0.1:0 for a free port")
+        .cannotCreate,
+        "\(address) is taken: something listens there already. End it, or use --listen 127.0.0.1:0 for a free port"
+      )
     case .cannotListen(let address, let reason, _):
-      CommandFailure(.cannotCreate, "cannot listen on \(address): \(reason). Use an address of this machine, such as 127.0.0.1:0")
+      CommandFailure(
+        .cannotCreate,
+        "cannot listen on \(address): \(reason). Use an address of this machine, such as 127.0.0.1:0")
     case .noEventQueue(let call, let code):
-      CommandFailure(.software, "\(call): \(String(cString: strerror(code))). Raise the limit of open files (ulimit -n)")
+      CommandFailure(
+        .software, "\(call): \(String(cString: strerror(code))). Raise the limit of open files (ulimit -n)")
     case .badRecording(let file, let reason):
       CommandFailure(.data, "\(file): \(reason). Make recordings with 'ssebench record'")
     }
@@ -119,7 +137,8 @@ enum MockCommand {
     if let path {
       let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
       guard let handle, let data = try? handle.read(upToCount: ScenarioFile.largest + 1) ?? Data() else {
-        throw CommandFailure(.noInput, "\(path): missing or unreadable. Name a file with mock settings, or leave it out")
+        throw CommandFailure(
+          .noInput, "\(path): missing or unreadable. Name a file with mock settings, or leave it out")
       }
       text = Array(data)
     } else {
@@ -158,7 +177,8 @@ enum MockCommand {
     var host = colon.map { String(text[..<$0]) } ?? ""
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
     guard let port = Int(portText), (0...65535).contains(port) else {
-      throw CommandFailure(.usage, "--listen: '\(text)' has no port; expected ADDR:PORT such as 127.0.0.1:8080")
+      throw CommandFailure(
+        .usage, "--listen: '\(text)' has no port; expected ADDR:PORT such as 127.0.0.1:8080")
     }
     return (host.isEmpty ? "127.0.0.1" : host, port)
   }
@@ -169,7 +189,9 @@ enum MockCommand {
     for name in settingFlags.map(\.flag.name) + ["--seed", "--stamp"] where name != "--processes" {
       if let value = invocation.value(name) { arguments += ["\(name)=\(value)"] }
     }
-    let folder = invocation.value("--folder") ?? invocation.operands.first.map { ($0 as NSString).deletingLastPathComponent }
+    let folder =
+      invocation.value("--folder")
+      ?? invocation.operands.first.map { ($0 as NSString).deletingLastPathComponent }
     if let folder, !folder.isEmpty { arguments.append("--folder=\(folder)") }
     return arguments + ["--processes=1", "--share-port"]
   }
