@@ -39,18 +39,9 @@ package final class History {
     }
     sqlite3_busy_timeout(database, Self.patience)
     do throws(HistoryError) {
-      try run("PRAGMA journal_mode=WAL")
+      try patiently { () throws(HistoryError) in try run("PRAGMA journal_mode=WAL") }
       try run("PRAGMA synchronous=NORMAL")
-      try run(
-        """
-        CREATE TABLE IF NOT EXISTS runs(
-          id TEXT NOT NULL, started_at_ms INTEGER NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL,
-          verdict TEXT NOT NULL, host TEXT NOT NULL, folder TEXT NOT NULL, PRIMARY KEY(id, started_at_ms));
-        CREATE TABLE IF NOT EXISTS figures(
-          id TEXT NOT NULL, started_at_ms INTEGER NOT NULL, variant TEXT NOT NULL, key TEXT NOT NULL, value REAL NOT NULL,
-          PRIMARY KEY(id, started_at_ms, variant, key)) WITHOUT ROWID;
-        CREATE INDEX IF NOT EXISTS by_key ON figures(key, variant, started_at_ms);
-        """)
+      try patiently { () throws(HistoryError) in try run(Self.schema) }
     } catch {
       sqlite3_close(database)
       database = nil
@@ -60,6 +51,30 @@ package final class History {
   }
 
   deinit { sqlite3_close(database) }
+
+  private static let schema = """
+    CREATE TABLE IF NOT EXISTS runs(
+      id TEXT NOT NULL, started_at_ms INTEGER NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL,
+      verdict TEXT NOT NULL, host TEXT NOT NULL, folder TEXT NOT NULL, PRIMARY KEY(id, started_at_ms));
+    CREATE TABLE IF NOT EXISTS figures(
+      id TEXT NOT NULL, started_at_ms INTEGER NOT NULL, variant TEXT NOT NULL, key TEXT NOT NULL, value REAL NOT NULL,
+      PRIMARY KEY(id, started_at_ms, variant, key)) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS by_key ON figures(key, variant, started_at_ms);
+    """
+
+  /// Does `work` again while another writer is in the way. SQLite waits by itself in most cases, but says "busy" at once
+  /// where two connections would wait for each other: when both turn a new file into a write-ahead one.
+  private func patiently(_ work: () throws(HistoryError) -> Void) throws(HistoryError) {
+    let clock = ContinuousClock()
+    let end = clock.now + .milliseconds(Int64(Self.patience))
+    while true {
+      do throws(HistoryError) { return try work() } catch {
+        guard case .busy = error, clock.now < end else { throw error }
+        if sqlite3_get_autocommit(database) == 0 { try? run("ROLLBACK") }
+        sqlite3_sleep(5)
+      }
+    }
+  }
 
   /// A run of the archive.
   package struct Entry: Sendable, Equatable {
@@ -86,7 +101,7 @@ package final class History {
     let run = summary.tree["run"] ?? .null
     let id = run["id"]?.asString ?? ""
     let started = Int64(run["started_at_ms"]?.asInt ?? 0)
-    try self.run("BEGIN IMMEDIATE")
+    try patiently { () throws(HistoryError) in try self.run("BEGIN IMMEDIATE") }
     do throws(HistoryError) {
       try execute("DELETE FROM figures WHERE id=? AND started_at_ms=?", [.text(id), .whole(started)])
       try execute(

@@ -263,10 +263,11 @@ import TestSupport
     #expect(trend.html.contains("<svg"))
   }
 
-  @Test func twoWriters_LoseNothing() async throws {
+  /// Both open a file that is not there: the moment at which they are most in each other's way, so it is tried often.
+  @Test(arguments: 0..<12) func twoWriters_LoseNothing(round: Int) async throws {
     let scratch = ScratchFolder()
     let path = scratch.path + "/history.sqlite"
-    let summaries = (0..<20).map { Self.summary($0, ttft: 200) }
+    let summaries = (0..<6).map { Self.summary($0, ttft: 200) }
 
     try await withThrowingTaskGroup(of: Void.self) { group in
       for half in 0..<2 {
@@ -278,7 +279,7 @@ import TestSupport
       try await group.waitForAll()
     }
 
-    #expect(try History(path: path).list().count == 20)
+    #expect(try History(path: path).list().count == 6)
   }
 
   @Test func fileThatIsNoDatabase_IsSaid() throws {
