@@ -93,7 +93,7 @@ let package = Package(
     tests("AnalysisTests", ["Analysis", "Recording", "Primitives"]),
     tests("ReportingTests", ["Reporting", "Analysis", "Recording", "Primitives"]),
     tests("EventLoopsTests", ["EventLoops", "Primitives"]),
-    tests("MockServingTests", ["MockServing", "Scenarios", "Arrivals", "Primitives"]),
+    tests("MockServingTests", ["MockServing", "WuKongIM", "Scenarios", "Arrivals", "Primitives"]),
     tests("WuKongIMTests", ["WuKongIM", "Primitives"]),
     tests(
       "FoundationClientsTests",

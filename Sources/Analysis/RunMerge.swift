@@ -203,6 +203,9 @@ package struct RunMerge {
     figures.peakRSSBytes = most(\.peakRSSBytes)
     figures.afterTeardownBytes = most(\.afterTeardownBytes)
     figures.idleBytes = most(\.idleBytes)
+    let costs = parts.compactMap(\.figures.samplingCPUSeconds)
+    figures.samplingCPUSeconds = costs.isEmpty ? nil : costs.reduce(0, +)
+    figures.samples = parts.reduce(0) { $0 + $1.figures.samples }
     let known = parts.compactMap { part -> (Double, Double)? in
       guard let low = part.figures.slopeLow, let high = part.figures.slopeHigh else { return nil }
       return (part.weight, (high - low) / 2)

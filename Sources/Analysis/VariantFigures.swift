@@ -166,8 +166,15 @@ package enum VariantFigures {
       "peak_allocated_bytes": Figure.whole(memory.peakAllocatedBytes),
       "peak_rss_bytes": Figure.whole(memory.peakRSSBytes),
       "after_teardown_bytes": Figure.whole(memory.afterTeardownBytes), "idle_bytes": Figure.whole(memory.idleBytes),
+      "samples": .integer(memory.samples), "sampling_cpu_ratio": Figure.real(samplingShare(variant)),
       "absent_because": Figure.word(variant.memoryAbsentBecause),
     ])
+  }
+
+  /// The share of the client's CPU time that went into reading its memory.
+  private static func samplingShare(_ variant: VariantRecord) -> Double? {
+    guard let seconds = variant.memory?.samplingCPUSeconds, variant.instrument.cpuSeconds > 0 else { return nil }
+    return seconds / variant.instrument.cpuSeconds
   }
 
   private static func recovery(_ variant: VariantRecord) -> JSONValue {

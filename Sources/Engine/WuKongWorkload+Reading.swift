@@ -148,6 +148,7 @@ extension WuKongWorkload {
     for reply in truth.replies[reader.channel] { reader.verify(reply: reply, truth, isGrowth: false) }
     let isRight = completed && reader.wrongTexts == 0
     counts.wrongTexts += reader.wrongTexts
+    counts.truncatedTexts += reader.verified.count { truth.isTruncated[$0] }
     add(reader.timeline.counts)
     if isRight { counts.readersCompleted += 1 } else { counts.readersFailed += 1 }
     if !completed {

@@ -66,6 +66,8 @@ package struct WuKongCounts: Sendable, Equatable {
   package var readersFailed = 0
   /// Texts that were no prefix of the truth, or not the truth at the end.
   package var wrongTexts = 0
+  /// Texts that reached the bound of a row and were cut there as they must be.
+  package var truncatedTexts = 0
   /// Sums over all projections.
   package var timeline = TimelineCounts()
 

@@ -95,6 +95,9 @@ package struct MemoryFigures: Sendable {
   package var peakRSSBytes: Int64?
   package var afterTeardownBytes: Int64?
   package var idleBytes: Int64?
+  /// CPU seconds that the readings of memory took, and how many they were.
+  package var samplingCPUSeconds: Double?
+  package var samples: Int64 = 0
 
   package init() {}
 }

@@ -112,6 +112,7 @@ enum VariantFile {
       "peak_allocated_bytes": RecordFile.whole(memory.peakAllocatedBytes),
       "peak_rss_bytes": RecordFile.whole(memory.peakRSSBytes),
       "after_teardown_bytes": RecordFile.whole(memory.afterTeardownBytes), "idle_bytes": RecordFile.whole(memory.idleBytes),
+      "sampling_cpu_s": RecordFile.real(memory.samplingCPUSeconds), "samples": .integer(memory.samples),
     ])
   }
 
@@ -127,6 +128,8 @@ enum VariantFile {
     memory.peakRSSBytes = RecordFile.whole(tree["peak_rss_bytes"])
     memory.afterTeardownBytes = RecordFile.whole(tree["after_teardown_bytes"])
     memory.idleBytes = RecordFile.whole(tree["idle_bytes"])
+    memory.samplingCPUSeconds = tree["sampling_cpu_s"]?.asDouble
+    memory.samples = RecordFile.whole(tree["samples"]) ?? 0
     return memory
   }
 

@@ -21,6 +21,8 @@ package struct WuKongRecord: Sendable, Equatable {
   package var readersCompleted = 0
   package var readersFailed = 0
   package var wrongTexts = 0
+  /// Texts that reached the bound of a row, were cut there as they must be, and say so.
+  package var truncatedTexts = 0
   package var duplicates = 0
   package var covered = 0
   package var gaps = 0
@@ -51,6 +53,7 @@ package struct WuKongRecord: Sendable, Equatable {
       ("readers_completed", \.readersCompleted),
       ("readers_failed", \.readersFailed),
       ("wrong_texts", \.wrongTexts),
+      ("truncated_texts", \.truncatedTexts),
       ("duplicates", \.duplicates),
       ("covered", \.covered),
       ("gaps", \.gaps),

@@ -189,7 +189,7 @@ package enum HTMLReport {
     page.heading("Memory", id: "memory")
     let keys = [
       "per_session_bytes", "slope_bytes_per_token", "allocations_per_event", "allocated_bytes_per_event",
-      "peak_allocated_bytes", "peak_rss_bytes", "after_teardown_bytes", "idle_bytes",
+      "peak_allocated_bytes", "peak_rss_bytes", "after_teardown_bytes", "idle_bytes", "sampling_cpu_ratio",
     ]
     page.table(
       ["variant"] + keys + ["95 % of the slope", "so it is"],

@@ -210,7 +210,7 @@ package enum MarkdownReport {
     page.heading(2, "Memory")
     let keys = [
       "per_session_bytes", "slope_bytes_per_token", "allocations_per_event", "allocated_bytes_per_event",
-      "peak_allocated_bytes", "peak_rss_bytes", "after_teardown_bytes", "idle_bytes",
+      "peak_allocated_bytes", "peak_rss_bytes", "after_teardown_bytes", "idle_bytes", "sampling_cpu_ratio",
     ]
     let rows = with.compactMap { variant -> [String]? in
       guard let memory = variant["memory"], memory["peak_rss_bytes"] != nil else { return nil }

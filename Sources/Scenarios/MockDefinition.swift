@@ -23,6 +23,9 @@ enum MockDefinition {
       .key(
         "faults", .list(.object(fault), 0...1_000), .array([]), "What goes wrong, and where",
         example: .array([.object(["kind": "fin", "at": .object(["event": 20])])])),
+      .key(
+        "wukongim_faults", .list(.object(wukongFault), 0...100), .array([]), "What goes wrong with the api wukongim",
+        example: .array([.object(["kind": "drop_event", "probability": .number(0.01)])])),
       .key("processes", .integer(1...64), 1, "Mock processes that share the port"),
       .key("stamp", .boolean, true, "Whether each event carries its send time"),
       .key(
@@ -44,6 +47,14 @@ enum MockDefinition {
       .key(
         "addresses", .integer(1...64), 1,
         "Loopback addresses to listen on, so that one destination's ports do not run out"),
+    ])
+
+  static let wukongFault = Shape(
+    name: "wukongim_fault",
+    fields: [
+      .key("kind", .word(WuKongFault.kinds), nil, "What goes wrong", required: true),
+      .key("probability", .number(0...1), 1, "Drawn from the seed at each chance"),
+      .key("for", .duration(), nil, "Length of delays and age of stale histories; default 100 ms"),
     ])
 
   private static func kind(_ kinds: FaultKind...) -> Field.Condition {

@@ -12,6 +12,7 @@ extension MockSettings {
       ("first_token", Self.json(firstToken, Self.time)),
       ("interval", Self.json(interval, Self.time)),
       ("faults", .array(faults.map(\.json))),
+      ("wukongim_faults", .array(wukongFaults.map(Self.json))),
       ("processes", .integer(Int64(processes))),
       ("stamp", .bool(stamp)),
       ("token_size", Self.json(tokenSize, Self.count)),
@@ -24,6 +25,12 @@ extension MockSettings {
     object["replay_buffer"] = replayBuffer.map { .integer(Int64($0)) }
     object["replay"] = replay.map { .string(Variables.escape($0)) }
     object["addresses"] = .integer(Int64(addresses))
+    return .object(object)
+  }
+
+  private static func json(_ fault: WuKongFault) -> JSONValue {
+    var object = JSONObject([("kind", .string(fault.kind)), ("probability", .number(fault.probability))])
+    object["for"] = fault.length.map { .string(Units.text($0)) }
     return .object(object)
   }
 

@@ -97,6 +97,8 @@ package struct MockSettings: Sendable, Equatable {
   /// Between two tokens, in ns; 0: as fast as the connection takes them. Default 20 ms.
   package var interval: Distribution = .constant(20e6)
   package var faults: [Fault] = []
+  /// What goes wrong in the WuKongIM mock.
+  package var wukongFaults: [WuKongFault] = []
   /// Mock processes that share the port (SO_REUSEPORT): 1 to 64. Default 1.
   package var processes = 1
   /// Whether each chunk carries its send time. Default true.

@@ -10,6 +10,11 @@ extension ScenarioBuilder {
     mock.firstToken = time(place["first_token"]) ?? mock.firstToken
     mock.interval = time(place["interval"]) ?? mock.interval
     mock.faults = place["faults"].list.compactMap { fault($0) }
+    mock.wukongFaults = place["wukongim_faults"].list.compactMap { fault in
+      fault["kind"].string.map {
+        WuKongFault(kind: $0, probability: fault["probability"].double ?? 1, length: fault["for"].duration)
+      }
+    }
     mock.processes = place["processes"].int ?? 1
     mock.stamp = place["stamp"].bool ?? true
     mock.tokenSize = count(place["token_size"]) ?? mock.tokenSize

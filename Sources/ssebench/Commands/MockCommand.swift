@@ -65,6 +65,7 @@ enum MockCommand {
     ),
     (Flag("--tool-call", "true|false", "Answer with a tool call", choices: ["true", "false"]), "tool_call"),
     (Flag("--faults", "JSON", "Faults, as in a scenario"), "faults"),
+    (Flag("--wukongim-faults", "JSON", "Faults of the api wukongim, as in a scenario"), "wukongim_faults"),
     (Flag("--replay-buffer", "N", "Events that /events can replay (default: all)"), "replay_buffer"),
     (Flag("--replay", "FILE", "Serve a recording of 'ssebench record'", isPath: true), "replay"),
     (Flag("--processes", "N", "Processes that share the port (default 1)"), "processes"),

@@ -3,12 +3,12 @@
 import CPlatform
 
 struct SamplingCost: Sendable {
-  private(set) var samples = 0
-  private(set) var nanoseconds: Int64 = 0
+  private(set) var samples: Int64 = 0
+  private(set) var seconds = 0.0
 
-  mutating func add(_ cost: Int64) {
+  mutating func add(nanoseconds: Int64) {
     samples += 1
-    nanoseconds += max(0, cost)
+    seconds += Double(max(0, nanoseconds)) / 1e9
   }
 }
 

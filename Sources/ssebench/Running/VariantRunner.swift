@@ -34,7 +34,7 @@ final class VariantRunner {
   private var unsettled: [SessionRecord] = []
   private var cancellations = CancellationAccount()
   private var nextMemorySample = Instant.now()
-  private(set) var sampling = SamplingCost()
+  private var sampling = SamplingCost()
 
   /// What kept the engine from running to its end, in a sentence.
   private(set) var failure: String?
@@ -330,7 +330,7 @@ final class VariantRunner {
     sample.tokens = reports.reduce(0) { $0 + $1.tokens }
     sample.events = reports.reduce(0) { $0 + $1.events }
     do { try folder.append(sample, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
-    sampling.add(CPUTime.ofThisThread - start)
+    sampling.add(nanoseconds: CPUTime.ofThisThread - start)
   }
 
   // MARK: Figures of the whole load
@@ -402,6 +402,8 @@ final class VariantRunner {
           memory.allocatedBytesPerEvent = Double(reports.reduce(0) { $0 + $1.allocatedBytes }) / Double(events)
         }
       }
+      memory.samplingCPUSeconds = (memory.samplingCPUSeconds ?? 0) + sampling.seconds
+      memory.samples += sampling.samples
       variant.memory = memory
     }
   }

@@ -4,12 +4,14 @@
 import Foundation
 import MockServing
 import Primitives
+import Scenarios
+import WuKongIM
 
 enum WuKongMock {
   static func serve(_ options: MockOptions) throws -> ExitCode {
     let listener: WuKongListener
     do {
-      listener = try WuKongListener(host: options.host, port: options.port)
+      listener = try WuKongListener(host: options.host, port: options.port, faults: faults(options))
     } catch {
       throw CommandFailure(
         .cannotCreate, "cannot listen on \(options.host):\(options.port): \(error). Use a free port, such as 127.0.0.1:0")
@@ -21,6 +23,16 @@ enum WuKongMock {
     if options.controlInput != nil { Thread { answerControl(listener) }.start() }
     listener.run()
     return .success
+  }
+
+  private static func faults(_ options: MockOptions) -> WuKongFaults {
+    var settings: [WuKongFaultKind: WuKongFaults.Setting] = [:]
+    for fault in options.settings.wukongFaults {
+      guard let kind = WuKongFaultKind(rawValue: fault.kind) else { continue }
+      settings[kind] = WuKongFaults.Setting(
+        probability: fault.probability, length: fault.length ?? .milliseconds(100))
+    }
+    return WuKongFaults(settings, seed: options.seed)
   }
 
   /// Every line gets the same small account; the end of the input ends the mock.

@@ -46,7 +46,7 @@ final class WuKongRunner {
     var url = scenario.endpoint.url
     if url == nil {
       let started = try MockProcess(
-        executable: Executable.path, settings: "{}", arguments: ["--api", "wukongim", "--seed", String(scenario.seed)])
+        executable: Executable.path, settings: (scenario.endpoint.mock ?? MockSettings()).json.text(), arguments: ["--api", "wukongim", "--seed", String(scenario.seed)])
       mock = started
       url = started.urls[0]
     }
@@ -246,6 +246,7 @@ extension WuKongRecord {
     readersCompleted = counts.readersCompleted
     readersFailed = counts.readersFailed
     wrongTexts = counts.wrongTexts
+    truncatedTexts = counts.truncatedTexts
     duplicates = counts.timeline.duplicates
     covered = counts.timeline.covered
     gaps = counts.timeline.gaps
