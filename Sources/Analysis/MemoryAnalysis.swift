@@ -1,8 +1,10 @@
 // Readings of memory become the slope of allocated bytes over tokens with its interval, bytes per session and peaks.
 //
 // The rule for what is left out: of each repeat, a sample counts for the slope while the plateau lasts, that is from
-// the first to the last sample at which at least 95 % of that repeat's peak of live sessions were live, without the
-// first tenth of that span (pools and caches still fill) and its last twentieth (sessions are being torn down).
+// the first to the last sample at which at least 95 % of that repeat's peak of live sessions were live; counted from where
+// 99 % of the most sessions that ever streamed at once have had an event (a session takes its buffers with its first bytes,
+// whenever they come), without the first fifth of that span, at least 2 s (pools and caches still fill), and its last
+// twentieth (sessions are being torn down).
 
 package import Recording
 internal import Primitives
@@ -50,8 +52,11 @@ package enum MemoryAnalysis {
       let first = samples.firstIndex(where: { $0.live >= enough }),
       let last = samples.lastIndex(where: { $0.live >= enough }), last > first
     else { return [] }
-    // From where every session streams; what logs and buffers take when the first events come is not the sessions'.
-    let streaming = samples[first...last].firstIndex { $0.tokens > samples[first].tokens } ?? first
+    let mostStreaming = samples[first...last].map(\.streaming).max() ?? -1
+    let streaming =
+      samples[first...last].firstIndex {
+        $0.tokens > samples[first].tokens && (mostStreaming <= 0 || Double($0.streaming) >= 0.99 * Double(mostStreaming))
+      } ?? first
     let begin = samples[streaming].time
     let length = samples[last].time - begin
     let settling = min(length / 2, max(length / 5, 2_000_000_000))

@@ -55,6 +55,7 @@ struct SessionSink: EventSink {
     let meaning = session.pointee.extractor.read(event, stamp: rules.pointee.usesMock, scratch: worker.scratch)
     if session.pointee.firstEvent < 0 {
       session.pointee.firstEvent = now
+      worker.answered += 1
       cells[Metric.firstEvent.rawValue].record(now - session.pointee.latencyStart)
       cells[Metric.scheduledFirstEvent.rawValue].record(now - session.pointee.scheduled)
       if meaning.hasModel { worker.noteModel(meaning.model) }

@@ -15,6 +15,8 @@ package struct WorkerReport: Sendable {
   package var live: Int64 = 0
   package var peakLive: Int64 = 0
   package var started: Int64 = 0
+  /// Sessions that have had an event.
+  package var answered: Int64 = 0
   package var tokens: Int64 = 0
   package var events: Int64 = 0
   /// Nanoseconds of this thread's CPU since it began, and the wall time of the same.

@@ -39,6 +39,8 @@ package struct MemorySample: Sendable {
   /// Tokens received so far by the variant, and by the sessions live now.
   package var tokens: Int64 = 0
   package var events: Int64 = 0
+  /// Live sessions that have had an event; −1 where not known.
+  package var streaming: Int64 = -1
   package var allocated: Int64 = -1
   /// Bytes that the threads of the sessions and the reporting thread hold, to the byte, with the tables' share of each
   /// live session; −1 where the stack works on threads of its own, and the allocator's figure stands for it.

@@ -51,14 +51,14 @@ extension TimeSeriesRow {
 
 extension MemorySample {
   package static let csvHeader = """
-    variant,repetition,time_ns,live,tokens,events,allocated_bytes,session_bytes,active_bytes,resident_bytes,retained_bytes,rss_bytes,\
+    variant,repetition,time_ns,live,streaming,tokens,events,allocated_bytes,session_bytes,active_bytes,resident_bytes,retained_bytes,rss_bytes,\
     requests
 
     """
 
   package func csvLine(variantName: String) -> String {
     let fields = [
-      CSV.text(variantName), String(repetition), String(time), String(live), String(tokens), String(events),
+      CSV.text(variantName), String(repetition), String(time), String(live), CSV.known(streaming), String(tokens), String(events),
       CSV.known(allocated), CSV.known(sessionBytes), CSV.known(active), CSV.known(resident), CSV.known(retained), CSV.known(rss),
       CSV.known(requests),
     ]
@@ -72,6 +72,7 @@ extension MemorySample {
     repetition = Int32(clamping: max(0, integer("repetition")))
     time = integer("time_ns")
     live = max(0, integer("live"))
+    streaming = integer("streaming")
     tokens = max(0, integer("tokens"))
     events = max(0, integer("events"))
     allocated = integer("allocated_bytes")

@@ -6,12 +6,8 @@ import Foundation
 package final class OutputFile {
   package let path: String
   private var descriptor: Int32
-  /// Made with room for a second's lines: a buffer that grows later would show in the memory figures.
-  private var buffer: [UInt8] = {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(16 << 10)
-    return bytes
-  }()
+  /// Given back with each flush: what stayed would stand in the memory figures.
+  private var buffer: [UInt8] = []
   private var hasFailed = false
   /// Written out when the buffer reaches this, or by `flush`.
   private static let bufferSize = 256 << 10
@@ -56,12 +52,12 @@ package final class OutputFile {
         let code = errno
         if code == EINTR { continue }
         hasFailed = true
-        buffer.removeAll(keepingCapacity: true)
+        buffer = []
         throw .cannotWrite(path: path, errno: code)
       }
       at += written
     }
-    buffer.removeAll(keepingCapacity: true)
+    buffer = []
   }
 
   /// Flushes and closes. Errors of `close` count: network file systems report a full disk there.

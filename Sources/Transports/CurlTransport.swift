@@ -18,6 +18,9 @@ package final class CurlTransport: Transport {
   private let capacity: Int
   private let places: UnsafeMutablePointer<CurlPlace>
   private var multis: [CurlMulti] = []
+  /// Which call into libcurl this is, and the places that rest until the next turn of the loop.
+  private var turn: UInt32 = 0
+  private var resting: [Int] = []
   private var wheel: TimerWheel
   private var sharedHeaders: [(name: String, value: String)]
   private let usesHTTP2: Bool
@@ -118,11 +121,43 @@ package final class CurlTransport: Transport {
 
   package func setPaused(_ place: Int, _ paused: Bool) {
     guard places[place].isActive, let easy = places[place].easy else { return }
+    places[place].isHeld = paused
     curl_easy_pause(easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT)
     finishDone(multi(of: place))
   }
 
+  /// libcurl reads a readable stream a hundred times and then goes on with it by a timer, before any other: one that is
+  /// always ready would be read to its end while the others wait. Shortly before, it rests until the loop's next turn.
+  private var bytesPerTurn: Int { 96 * endpoint.readBuffer }
+
+  private func rest(_ place: UnsafeMutablePointer<CurlPlace>, _ count: Int) {
+    if place.pointee.turn != turn {
+      place.pointee.turn = turn
+      place.pointee.bytesInTurn = 0
+    }
+    place.pointee.bytesInTurn += count
+    // Streams of one HTTP/2 connection share its turn anyhow.
+    guard place.pointee.bytesInTurn > bytesPerTurn, !usesHTTP2, !place.pointee.isResting, let easy = place.pointee.easy
+    else { return }
+    place.pointee.isResting = true
+    resting.append(place.pointee.index)
+    curl_easy_pause(easy, CURLPAUSE_RECV)
+  }
+
+  private func wakeResting() {
+    turn &+= 1
+    let woken = resting
+    resting.removeAll(keepingCapacity: true)
+    for index in woken where places[index].isResting {
+      places[index].isResting = false
+      guard places[index].isActive, !places[index].isHeld, let easy = places[index].easy else { continue }
+      curl_easy_pause(easy, CURLPAUSE_CONT)
+      finishDone(multi(of: index))
+    }
+  }
+
   package func handle(_ readiness: Readiness) {
+    turn &+= 1
     let multi = multis[Int(QueueToken.generation(readiness.token))]
     var flags: Int32 = 0
     if readiness.isReadable || readiness.isClosed { flags |= CURL_CSELECT_IN }
@@ -134,12 +169,14 @@ package final class CurlTransport: Transport {
 
   package var bytesPerPlace: Int? { MemoryLayout<CurlPlace>.stride }
 
-  package func nextDeadline() -> Instant? { wheel.nextDeadline() }
+  package func nextDeadline() -> Instant? { resting.isEmpty ? wheel.nextDeadline() : Instant(nanoseconds: 0) }
 
   package func expire(_ now: Instant) {
     var due: [CurlMulti] = []
     wheel.expire(now) { index, _ in due.append(multis[index]) }
+    if !resting.isEmpty { wakeResting() }
     for multi in due {
+      turn &+= 1
       var running: Int32 = 0
       curl_multi_socket_action(multi.handle, CURL_SOCKET_TIMEOUT, 0, &running)
       finishDone(multi)
@@ -424,6 +461,7 @@ package final class CurlTransport: Transport {
 
   fileprivate func bodyBytes(_ place: UnsafeMutablePointer<CurlPlace>, _ bytes: UnsafeRawBufferPointer, _ at: Instant) {
     receiver.bodyReceived(place.pointee.index, bytes, at: at)
+    rest(place, bytes.count)
   }
 }
 
@@ -438,6 +476,11 @@ struct CurlPlace {
   var hasRun = false
   var isActive = false
   var isSent = false
+  /// Paused by its session; paused until the next turn of the loop.
+  var isHeld = false
+  var isResting = false
+  var turn: UInt32 = 0
+  var bytesInTurn = 0
   var startedAt = Instant(nanoseconds: 0)
   var headIsReported = false
   var isRedirected = false
@@ -451,6 +494,8 @@ struct CurlPlace {
   mutating func begin() {
     errors?.pointee = 0
     isSent = false
+    isHeld = false
+    isResting = false
     headIsReported = false
     isRedirected = false
     head = ResponseHead()

@@ -335,40 +335,36 @@ package final class RawTransport: Transport {
 
   // MARK: Receiving
 
+  /// One read a turn of the loop, so that a stream which is always ready takes no time from the others; what is left is
+  /// reported again.
   private func receive(_ place: Int) {
-    // A full buffer means that more may wait; bounded, so that one fast stream cannot starve the others.
-    for _ in 0..<4 {
-      let count = recv(places[place].descriptor, buffer.baseAddress, buffer.count, 0)
-      let at = Instant.now()
-      if count > 0 {
-        if !deliver(place, UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at) { return }
-        if count < buffer.count || places[place].isPaused { return }
-      } else if count == 0 {
-        closedByPeer(place, at)
-        return
-      } else if errno == EINTR {
-        continue
-      } else {
-        if errno != EAGAIN { lost(place, errno) }
-        return
-      }
+    var count = 0
+    repeat { count = recv(places[place].descriptor, buffer.baseAddress, buffer.count, 0) } while count < 0 && errno == EINTR
+    let code = errno
+    let at = Instant.now()
+    if count > 0 {
+      deliver(place, UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at)
+    } else if count == 0 {
+      closedByPeer(place, at)
+    } else if code != EAGAIN {
+      lost(place, code)
     }
   }
 
-  /// Hands on what a read brought; false when the transfer is over.
-  private func deliver(_ place: Int, _ bytes: UnsafeMutableRawBufferPointer, _ at: Instant) -> Bool {
+  /// Hands on what a read brought.
+  private func deliver(_ place: Int, _ bytes: UnsafeMutableRawBufferPointer, _ at: Instant) {
     if !places[place].request.isEmpty && places[place].phase == .receiving { places[place].request = [] }
     var position = 0
     while true {
       switch places[place].reader.next(bytes, &position) {
-      case .needsMore: return true
+      case .needsMore: return
       case .head(let head):
         if head.status < 200 { continue }
         receiver.headReceived(place, head, at: at)
         let encoding = head.contentEncoding.lowercased()
         if !encoding.isEmpty && encoding != "identity" {
           end(place, .failed(.unsupportedEncoding, detail: "Content-Encoding: \(head.contentEncoding)"), at)
-          return false
+          return
         }
       case .body(let range):
         receiver.bodyReceived(place, UnsafeRawBufferPointer(rebasing: bytes[range]), at: at)
@@ -385,10 +381,10 @@ package final class RawTransport: Transport {
           closePlace(place)
         }
         receiver.transferEnded(place, .complete, at: at)
-        return false
+        return
       case .failed(let sentence):
         end(place, .failed(.protocolViolation, detail: sentence), at)
-        return false
+        return
       }
     }
   }

@@ -206,6 +206,24 @@ import TestSupport
     #expect(abs(try #require(Self.figures(slope: 0).perSessionBytes) - 9_000) < 100)
   }
 
+  /// At full speed the first events of some sessions come late, and each takes its buffers then: no growth over tokens.
+  @Test func buffersTakenWithLateFirstEvents_AreNoGrowth() throws {
+    let samples = (0..<200).map { index -> MemorySample in
+      var sample = MemorySample()
+      sample.time = Int64(index) * 100_000_000
+      sample.live = 1_000
+      sample.streaming = min(1_000, Int64(index) * 12)
+      sample.tokens = Int64(index) * 10_000
+      sample.allocated = 1_000_000 + sample.streaming * 600 + Int64(index % 3)
+      return sample
+    }
+
+    let figures = MemoryAnalysis.figures(samples)
+
+    #expect(abs(try #require(figures.slopeBytesPerToken)) < 0.01)
+    #expect(try #require(figures.slopeLow) <= 0)
+  }
+
   @Test func tooFewSamples_GiveNoSlope() {
     #expect(MemoryAnalysis.figures([]).slopeBytesPerToken == nil)
   }

@@ -44,6 +44,12 @@ enum ProcessMeters {
     return read("stats.allocated")
   }
 
+  /// The same without what only waits in the calling thread's cache, which counts as allocated.
+  static var heldBytes: Int64 {
+    CPlatform_mallctl_flush_thread_cache()
+    return allocatedBytes
+  }
+
   /// Bytes that the calling thread has taken and not given back, to the byte; nil without jemalloc.
   static var threadNetBytes: Int64? {
     guard let taken = CPlatform_thread_allocated(), let freed = CPlatform_thread_deallocated() else { return nil }

@@ -70,7 +70,7 @@ final class VariantRunner {
     let plan = Plan.make(scenario, seed: seed, shard: options.shard)
     fillVariant(settings, plan)
     if scenario.measure.memory { folder.expectMemory(of: variant.name) }
-    let idle = ProcessMeters.allocatedBytes
+    let idle = ProcessMeters.heldBytes
     let cpuBefore = ProcessMeters.cpuSeconds
     _ = mock?.ask("stats reset")
     let (finals, length) = try runEngine(settings, plan)
@@ -79,7 +79,8 @@ final class VariantRunner {
     closeFigures(finals, cpuBefore: cpuBefore, idle: idle, plan: plan, length: length)
     // The engine is gone by now: what is still held is held for good.
     if scenario.measure.memory && ProcessMeters.hasJemalloc {
-      variant.memory?.afterTeardownBytes = ProcessMeters.allocatedBytes
+      do { try folder.flush() } catch { failure = failure ?? "\(error)" }
+      variant.memory?.afterTeardownBytes = ProcessMeters.heldBytes
     }
   }
 
@@ -311,11 +312,11 @@ final class VariantRunner {
 
   // MARK: Memory
 
-  /// Ten readings a second where memory is measured; what they cost is added up.
+  /// Twenty readings a second where memory is measured; what they cost is added up.
   private func sampleMemory(_ reports: [WorkerReport], _ origin: Instant) {
     // Not before every worker has spoken: a reading without its account would be on another scale.
     guard scenario.measure.memory, Instant.now() >= nextMemorySample, reports.allSatisfy(\.hasPosted) else { return }
-    nextMemorySample = Instant.now() + .milliseconds(100)
+    nextMemorySample = Instant.now() + .milliseconds(50)
     let start = CPUTime.ofThisThread
     var sample = ProcessMeters.sample()
     // This thread frees what workers hand over, so its account belongs to theirs.
@@ -327,6 +328,7 @@ final class VariantRunner {
     sample.repetition = Int32(repetition)
     sample.time = (Instant.now() - runOrigin).value
     sample.live = reports.reduce(0) { $0 + $1.live }
+    sample.streaming = sample.live - reports.reduce(0) { $0 + $1.started - $1.answered }
     sample.tokens = reports.reduce(0) { $0 + $1.tokens }
     sample.events = reports.reduce(0) { $0 + $1.events }
     do { try folder.append(sample, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
