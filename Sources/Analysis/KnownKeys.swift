@@ -29,7 +29,7 @@ package struct KnownKeys: Sendable {
       let name = path[1]
       if let variantNames, !variantNames.contains(name) {
         let known = variantNames.map { "\"\($0)\"" }.joined(separator: ", ")
-        let near = EditDistance.nearest(name, among: variantNames).map { "; did you mean \"\($0)\"?" } ?? ""
+        let near = NearestWord.find(name, among: variantNames).map { "; did you mean \"\($0)\"?" } ?? ""
         return .failure(Unknown(message: "\"\(name)\" is no variant of this run (\(known))\(near)"))
       }
       let rest = Array(path[2...])
@@ -47,7 +47,7 @@ package struct KnownKeys: Sendable {
     if !parts.isEmpty {
       return .failure(Unknown(message: "`\(text)` is not a number; it has \(parts.prefix(10).joined(separator: ", "))"))
     }
-    let near = EditDistance.nearest(text, among: known.union(also).sorted())
+    let near = NearestWord.find(text, among: known.union(also).sorted())
     return .failure(
       Unknown(message: "`\(text)` is not a figure of the summary\(near.map { "; did you mean `\($0)`?" } ?? "")"))
   }
@@ -87,33 +87,5 @@ package struct KnownKeys: Sendable {
       return Set(values.enumerated().filter { $1.asDouble != nil }.map { "\($0.offset)" })
     default: return []
     }
-  }
-}
-
-/// Nearness of words, for suggestions.
-enum EditDistance {
-  /// The candidate with the smallest distance, if that is small against the word's length.
-  static func nearest(_ word: String, among candidates: [String]) -> String? {
-    let wanted = Array(word.utf8.prefix(200))
-    let ranked = candidates.map { ($0, between(wanted, Array($0.utf8.prefix(200)))) }.min { $0.1 < $1.1 }
-    guard let ranked, ranked.1 <= max(2, wanted.count / 2) else { return nil }
-    return ranked.0
-  }
-
-  /// Insertions, deletions, replacements, and two neighbours changed round as one.
-  private static func between(_ a: [UInt8], _ b: [UInt8]) -> Int {
-    var before: [Int] = []
-    var row = Array(0...b.count)
-    for i in a.indices {
-      var next = [i + 1]
-      for j in b.indices {
-        var cost = min(row[j] + (a[i] == b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1)
-        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, before[j - 1] + 1) }
-        next.append(cost)
-      }
-      before = row
-      row = next
-    }
-    return row[b.count]
   }
 }

@@ -9,16 +9,19 @@ package enum NearestWord {
     return ranked.0
   }
 
+  /// Insertions, deletions, replacements, and two neighbours changed round as one.
   private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    var before: [Int] = []
     var row = Array(0...b.count)
-    for (i, x) in a.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, y) in b.enumerated() {
-        let above = row[j + 1]
-        row[j + 1] = x == y ? diagonal : 1 + min(diagonal, above, row[j])
-        diagonal = above
+    for i in a.indices {
+      var next = [i + 1]
+      for j in b.indices {
+        var cost = min(row[j] + (a[i] == b[j] ? 0 : 1), row[j + 1] + 1, next[j] + 1)
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, before[j - 1] + 1) }
+        next.append(cost)
       }
+      before = row
+      row = next
     }
     return row[b.count]
   }

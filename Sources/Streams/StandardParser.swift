@@ -261,6 +261,8 @@ package struct StandardParser: ~Copyable {
     }
     // A large buffer stays while the lines that it held are large, too.
     if line.count == 0, line.capacity > 1 << 16, Int(line.capacity) / 8 > max(carried, size) { CStreams_release(&line) }
+    // Reads that cut a line once will cut it again: room for a usual one, so that it does not grow step by step.
+    if line.capacity == 0, size < 256 { CStreams_reserve(&line, 256) }
     CStreams_append(&line, rest, size)
   }
 }
