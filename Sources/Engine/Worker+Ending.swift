@@ -145,6 +145,7 @@ extension Worker {
     facts.sawFinishReason = session.pointee.sawFinishReason
     facts.streamFailed = session.pointee.streamFailed
     facts.retryAfter = session.pointee.retryAfter
+    if facts.retryAfter != nil { facts.wallSeconds = Int64(StreamSocket.wallMilliseconds() / 1_000) }
     if let retry = session.pointee.parser.retry { session.pointee.retry = retry }
     facts.serverRetry = session.pointee.retry
     facts.tries = Int(session.pointee.tries)
