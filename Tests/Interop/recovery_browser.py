@@ -189,8 +189,9 @@ class Relay:
                     session = int(found[1])
                     number = self.note(session, head)
                     if session >= len(MOCK_CASES):
-                        self.script(client, SCRIPT_CASES[session - len(MOCK_CASES)][1], number)
+                        # Noted before it is sent: a pause is never measured too short.
                         self.over(session)
+                        self.script(client, SCRIPT_CASES[session - len(MOCK_CASES)][1], number)
                         return
                     if upstream is None:
                         upstream = socket.create_connection(("127.0.0.1", self.upstream))
@@ -210,10 +211,10 @@ class Relay:
                         # Whoever half-closes waits for the other side.
                         time.sleep(0.05)
                         return
-                    client.sendall(data)
                     tail = (tail + data)[-7:]
                     if tail.endswith(b"\r\n0\r\n\r\n"):
                         self.over(session)
+                    client.sendall(data)
         except ConnectionResetError:
             self.over(session)
             # Closed with no time to linger, a socket sends a reset.
@@ -313,6 +314,8 @@ def shown(facts):
             return event[1].replace("\n", "⏎") or "(empty)"
     kinds = [("" if event[0] == "message" else event[0] + ":") + number(event) + (f"/{event[2]}" if number(event) != event[2] else "") for event in facts["events"]]
     ids = ["–" if one is None else one for one in facts["ids"]]
+    if len(ids) > 15 and len(set(ids)) == 1:
+        ids = [f"{ids[0]} × {len(ids)}"]
     return ", ".join(kinds) or "none", ", ".join(ids), facts["opens"], facts["state"], ", ".join(f"{pause:.0f}" for pause in facts["pauses"]) or "–"
 
 
@@ -360,7 +363,7 @@ def main():
             differ = [key for key in ("events", "ids", "opens", "state") if a[key] != b[key]]
             for who, facts in (("browser", a), ("ssebench", b)):
                 for number, pause in enumerate(facts["pauses"]):
-                    # A millisecond for the clock: the relay sees an end before it has passed it on.
+                    # A millisecond for the clock.
                     if pause < least_pause(name, number) - 1:
                         problems.append(f"{name}: {who} came back after {pause:.1f} ms, asked for {least_pause(name, number)}")
             if not differ:
