@@ -159,6 +159,7 @@ package struct RunMerge {
     }
     sum.usesMock = sum.usesMock || own.usesMock
     sum.tokensKnown = isFirst ? own.tokensKnown : sum.tokensKnown && own.tokensKnown
+    for session in own.worst.all { sum.worst.add(session) }
     if let spread = own.stormSpread {
       sum.stormSpread = max(sum.stormSpread ?? 0, spread)
       sum.stormSize += own.stormSize

@@ -182,13 +182,20 @@ package enum VariantFigures {
     let counters = variant.total.counters
     var object = JSONObject([
       ("disconnects", .integer(counters.disconnects)), ("reconnects", .integer(counters.reconnects)),
-      ("recovered", .integer(counters.recovered)), ("expected", .integer(counters.expected)),
+      ("recovered", .integer(counters.recovered)), ("never_recovered", .integer(counters.neverRecovered)),
+      ("expected", .integer(counters.expected)),
       ("delivered", .integer(counters.delivered)), ("lost", .integer(counters.lost)),
       ("undelivered", .integer(counters.undelivered)), ("duplicated", .integer(counters.duplicated)),
       ("reordered", .integer(counters.reordered)), ("corrupted", .integer(counters.corrupted)),
       ("restarted_tokens", .integer(counters.restartedTokens)),
     ])
     for metric in Metric.allCases where metric.section == .recovery { object[metric.key] = latency(metric, of: variant) }
+    object["worst_sessions"] = .array(
+      variant.worst.all.map { session in
+        guard case .object(var row) = session.json else { return session.json }
+        row["why"] = .string(session.why)
+        return .object(row)
+      })
     object["storm_size"] = variant.stormSpread == nil ? .null : .integer(variant.stormSize)
     object["storm_spread_ms"] = Figure.milliseconds(variant.stormSpread.map(Double.init))
     return .object(object)

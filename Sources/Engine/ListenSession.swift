@@ -227,6 +227,7 @@ package final class ListenSession: TransferReceiver {
     facts.sawMarker = sawMarker
     facts.timeout = timeout
     facts.retryAfter = head.retryAfter
+    if facts.retryAfter != nil { facts.wallSeconds = Int64(StreamSocket.wallMilliseconds() / 1_000) }
     facts.serverRetry = serverRetry
     facts.tries = tries
     facts.errorBody = String(decoding: errorBody, as: UTF8.self)

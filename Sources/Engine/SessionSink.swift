@@ -134,8 +134,8 @@ struct SessionSink: EventSink {
   }
 
   private func judgeForeign(_ event: EventSlices) {
-    guard let number = worker.numberRule?.number(of: event), number.magnitude <= Self.highestNumber else { return }
-    let finding = session.pointee.ledger.receive(number, isIntact: true)
+    guard let mark = worker.numberRule?.mark(of: event), mark.number.magnitude <= Self.highestNumber else { return }
+    let finding = session.pointee.ledger.receive(mark.number, isIntact: mark.isIntact)
     if let recovery = session.pointee.recovery {
       if finding == .duplicate { recovery.record.replayed += 1 } else { recovered(recovery) }
     }

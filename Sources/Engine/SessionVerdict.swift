@@ -34,6 +34,8 @@ package struct ConnectionFacts {
   package var timeout: SessionErrorKind?
   package var streamFailed: SessionErrorKind?
   package var retryAfter: String?
+  /// The wall clock when the connection ended, in seconds since 1970: what a date in `Retry-After` is held against.
+  package var wallSeconds: Int64 = 0
   /// Server-sent reconnection time in ms, −1 without.
   package var serverRetry: Int64 = -1
   /// Tries in a row without a stream that was open long enough.
@@ -184,7 +186,7 @@ extension SessionSettings {
     let grown = min(base * Maths.pow(reconnect.factor, Double(facts.tries)), Double(max(reconnect.cap.value, 0)))
     var delay = jittered(clamped(Int64(min(grown, 9e18))), facts, share: reconnect.jitter ?? 0.5, upwards: false)
     if facts.status == 429 || facts.status == 503, !client.ignoresRetryAfter,
-      let asked = RetryAfter.nanoseconds(facts.retryAfter) {
+      let asked = RetryAfter.nanoseconds(facts.retryAfter, now: facts.wallSeconds) {
       delay = max(delay, clamped(asked))
     }
     return .retry(delay: delay, restarting: restarting)
@@ -232,13 +234,18 @@ extension SessionSettings {
   }
 }
 
-/// The field `Retry-After`: seconds; a date is not understood, since it needs a wall clock that agrees.
+/// The field `Retry-After`: seconds, or a date, which is only as good as the agreement of the two wall clocks.
 enum RetryAfter {
-  static func nanoseconds(_ text: String?) -> Int64? {
-    guard let text, !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text.utf8.count < 10,
-      let seconds = Int64(text)
-    else { return nil }
-    return seconds * 1_000_000_000
+  private static let longest: Int64 = 999_999_999
+
+  /// - Parameter now: seconds since 1970. A date that has passed asks for no delay.
+  static func nanoseconds(_ text: String?, now: Int64) -> Int64? {
+    guard let text, !text.isEmpty else { return nil }
+    if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      guard text.utf8.count < 10, let seconds = Int64(text) else { return nil }
+      return seconds * 1_000_000_000
+    }
+    return HTTPDate.seconds(text, now: now).map { min(max(0, $0 - now), longest) * 1_000_000_000 }
   }
 }
 

@@ -145,6 +145,7 @@ extension Worker {
     facts.sawFinishReason = session.pointee.sawFinishReason
     facts.streamFailed = session.pointee.streamFailed
     facts.retryAfter = session.pointee.retryAfter
+    if facts.retryAfter != nil { facts.wallSeconds = Int64(StreamSocket.wallMilliseconds() / 1_000) }
     if let retry = session.pointee.parser.retry { session.pointee.retry = retry }
     facts.serverRetry = session.pointee.retry
     facts.tries = Int(session.pointee.tries)
@@ -234,6 +235,7 @@ extension Worker {
       recovery.attempts += 1
       recovery.attemptStart = now
       recovery.record.attempts = recovery.attempts
+      if recovery.record.firstAttempt < 0 { recovery.record.firstAttempt = now - origin }
       recovery.record.delayTaken = now - origin - recovery.record.detected
       recovery.record.requestSent = -1
       recovery.record.firstByte = -1
@@ -266,7 +268,10 @@ extension Worker {
   private func over(_ place: Int, _ outcome: SessionOutcome, _ kind: SessionErrorKind?, _ at: Int64) {
     let session = sessions + place
     session.pointee.kept?.flush()
-    if let recovery = session.pointee.recovery { disconnects.append(recovery.record) }
+    if let recovery = session.pointee.recovery {
+      disconnects.append(recovery.record)
+      if session.pointee.isCounted && outcome != .completed { interval.counters.neverRecovered += 1 }
+    }
     let closedAt = outcome == .cancelled ? Instant.now().nanoseconds : at
     let record = makeRecord(session, outcome, kind, closedAt)
     count(record, session, at)

@@ -100,7 +100,7 @@ final class Worker: TransferReceiver {
   init(
     settings: SessionSettings, load: WorkerLoad, number: Int, origin: Instant, mailbox: WorkerMailbox, stop: StopSignal
   ) throws {
-    numberRule = try settings.verify.map { try EventNumberRule($0.sequence) }
+    numberRule = try settings.verify.map { try EventNumberRule($0) }
     scratch = ExtractorScratch(foreignDecoder: settings.foreignDecoder?())
     self.settings = settings
     self.load = load

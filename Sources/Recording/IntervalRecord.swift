@@ -33,6 +33,8 @@ package struct Counters: Sendable {
   package var disconnects: Int64 = 0
   package var reconnects: Int64 = 0
   package var recovered: Int64 = 0
+  /// Sessions that ended, not complete, before a new event came after their last loss.
+  package var neverRecovered: Int64 = 0
   package var expected: Int64 = 0
   package var delivered: Int64 = 0
   package var lost: Int64 = 0
@@ -74,6 +76,7 @@ package struct Counters: Sendable {
     disconnects += other.disconnects
     reconnects += other.reconnects
     recovered += other.recovered
+    neverRecovered += other.neverRecovered
     expected += other.expected
     delivered += other.delivered
     lost += other.lost

@@ -77,6 +77,8 @@ package struct DisconnectRecord: Sendable {
   package var delayAsked: Int64 = -1
   package var delayTaken: Int64 = -1
   package var attempts: Int32 = 0
+  /// When the first of them began; `delayTaken` is that of the last.
+  package var firstAttempt: Int64 = -1
   package var requestSent: Int64 = -1
   package var firstByte: Int64 = -1
   package var firstNewEvent: Int64 = -1
@@ -159,9 +161,12 @@ package final class VariantRecord: @unchecked Sendable {
   package var countsFromRequestStart = false
   /// Whether there was a ledger (numbered events) or a reconnect policy: the summary then has `recovery`.
   package var hasLedger = false
-  /// The instants of reconnect attempts after a common loss, as the p90−p10 spread in ns; for the herd warning.
+  /// Of the largest `StormWatch.Storm`: the p90−p10 spread of its first reconnect attempts in ns, and its members; for
+  /// the herd warning. nil without a storm.
   package var stormSpread: Int64?
   package var stormSize: Int64 = 0
+  /// The sessions that a report spells out.
+  package var worst = WorstSessions()
   package var usesMock = false
   /// A load of a search beyond what met the limits: its doubts are the answer, not the run's.
   package var isProbe = false

@@ -88,7 +88,7 @@ extension MemorySample {
 extension DisconnectRecord {
   package static let csvHeader = """
     variant,repetition,session,number,cause,detected_ns,highest,last_event_id,delay_asked_ns,delay_taken_ns,attempts,\
-    request_sent_ns,first_byte_ns,first_new_event_ns,replayed
+    request_sent_ns,first_byte_ns,first_new_event_ns,replayed,first_attempt_ns
 
     """
 
@@ -97,6 +97,7 @@ extension DisconnectRecord {
       CSV.text(variantName), String(repetition), String(session), String(number), CSV.text(cause), CSV.known(detected),
       String(highest), CSV.text(lastEventID), CSV.known(delayAsked), CSV.known(delayTaken), String(attempts),
       CSV.known(requestSent), CSV.known(firstByte), CSV.known(firstNewEvent), String(replayed),
+      CSV.known(firstAttempt),
     ]
     return fields.joined(separator: ",") + "\n"
   }
@@ -119,5 +120,6 @@ extension DisconnectRecord {
     firstByte = integer("first_byte_ns")
     firstNewEvent = integer("first_new_event_ns")
     replayed = max(0, integer("replayed"))
+    firstAttempt = integer("first_attempt_ns")
   }
 }

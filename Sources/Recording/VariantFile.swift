@@ -28,6 +28,7 @@ enum VariantFile {
       if let texts = variant.errorSamples[kind] { samples[kind.word] = .array(texts.map { .string($0) }) }
     }
     object["error_samples"] = .object(samples)
+    object["worst_sessions"] = .array(variant.worst.all.map(\.json))
     guard withHistograms else { return .object(object) }
     object["counters"] = .object(
       JSONObject(Counters.fields.map { ($0.name, .integer(variant.total.counters[keyPath: $0.path])) }))
@@ -59,6 +60,9 @@ enum VariantFile {
     variant.hasLedger = tree["has_ledger"]?.asBool ?? false
     variant.stormSpread = RecordFile.whole(tree["storm_spread_ns"])
     variant.stormSize = RecordFile.whole(tree["storm_size"]) ?? 0
+    for session in tree["worst_sessions"]?.asArray ?? [] {
+      if let session = WorstSession(json: session) { variant.worst.add(session) }
+    }
     variant.usesMock = tree["uses_mock"]?.asBool ?? false
     variant.hasSLO = tree["has_slo"]?.asBool ?? false
     variant.tokensKnown = tree["tokens_known"]?.asBool ?? true
@@ -170,7 +174,7 @@ extension Counters {
     ("tokens_from_events", \.tokensFromEvents), ("bytes", \.bytes), ("reads", \.reads), ("stalls", \.stalls),
     ("undecodable", \.undecodable), ("fake_streaming", \.fakeStreaming), ("new_connections", \.newConnections),
     ("reused_connections", \.reusedConnections), ("good", \.good), ("disconnects", \.disconnects),
-    ("reconnects", \.reconnects), ("recovered", \.recovered), ("expected", \.expected), ("delivered", \.delivered),
+    ("reconnects", \.reconnects), ("recovered", \.recovered), ("never_recovered", \.neverRecovered), ("expected", \.expected), ("delivered", \.delivered),
     ("lost", \.lost), ("undelivered", \.undelivered), ("duplicated", \.duplicated), ("reordered", \.reordered),
     ("corrupted", \.corrupted), ("restarted_tokens", \.restartedTokens), ("tokens_after_cancel", \.tokensAfterCancel),
     ("sampled_parse_ns", \.sampledParseNanoseconds), ("sampled_events", \.sampledEvents), ("sampled_bytes", \.sampledBytes),

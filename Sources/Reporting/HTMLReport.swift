@@ -173,14 +173,32 @@ package enum HTMLReport {
     guard !with.isEmpty else { return }
     page.heading("Recovery", id: "recovery")
     let counts = [
-      "disconnects", "reconnects", "recovered", "expected", "delivered", "lost", "undelivered", "duplicated", "reordered",
-      "corrupted", "restarted_tokens",
+      "disconnects", "reconnects", "recovered", "never_recovered", "expected", "delivered", "lost", "undelivered",
+      "duplicated", "reordered", "corrupted", "restarted_tokens",
     ]
     page.table(
       ["variant"] + counts,
       with.map { variant in [.text(name(variant))] + counts.map { .number(Number.text(variant["recovery"]?[$0])) } },
       caption: "Ledger of events")
+    worstSessions(summary, with, &page)
     latencyTable(with, .recovery, &page, caption: "Recovery times")
+  }
+
+  /// Each with the command that runs it again.
+  private static func worstSessions(_ summary: Summary, _ variants: [JSONValue], _ page: inout HTMLPage) {
+    let run = summary.tree["run"] ?? .null
+    let seed = run["seed"]?.asString ?? Number.text(run["seed"])
+    let rows = variants.flatMap { variant in
+      (variant["recovery"]?["worst_sessions"]?.asArray ?? []).map { session -> [HTMLPage.Cell] in
+        let number = Number.text(session["session"])
+        return [
+          .text(name(variant)), .number(number), .number(Number.text(session["repetition"])),
+          .text(session["why"]?.asString ?? ""), .code("ssebench run scenario.json --seed \(seed) --session \(number)"),
+        ]
+      }
+    }
+    guard !rows.isEmpty else { return }
+    page.table(["variant", "session", "repetition", "why", "again"], rows, caption: "The worst sessions, and how to run one again")
   }
 
   private static func memory(_ summary: Summary, _ page: inout HTMLPage) {

@@ -181,14 +181,15 @@ package enum MarkdownReport {
     guard !with.isEmpty else { return }
     page.heading(2, "Recovery")
     let counts = [
-      "disconnects", "reconnects", "recovered", "expected", "delivered", "lost", "undelivered", "duplicated", "reordered",
-      "corrupted", "restarted_tokens",
+      "disconnects", "reconnects", "recovered", "never_recovered", "expected", "delivered", "lost", "undelivered",
+      "duplicated", "reordered", "corrupted", "restarted_tokens",
     ]
     page.table(
       ["variant"] + counts,
       with.map { variant in
         [MarkdownPage.escaped(variant["name"]?.asString ?? "")] + counts.map { Number.text(variant["recovery"]?[$0]) }
       }, right: Array(1...counts.count))
+    worstSessions(summary, with, &page)
     let timed = with.filter { $0["recovery"]?["time_ms"]?["count"]?.asInt ?? 0 > 0 }
     guard !timed.isEmpty else { return }
     var rows: [[String]] = []
@@ -202,6 +203,23 @@ package enum MarkdownReport {
       }
     }
     page.table(["variant", "figure", "count", "mean", "p50", "p90", "p99", "max", "what it is"], rows, right: Array(2...7))
+  }
+
+  /// Each with the command that runs it again; the mock's stream follows from seed and session alone.
+  private static func worstSessions(_ summary: Summary, _ variants: [JSONValue], _ page: inout MarkdownPage) {
+    let seed = seed(summary.tree["run"] ?? .null)
+    let rows = variants.flatMap { variant in
+      (variant["recovery"]?["worst_sessions"]?.asArray ?? []).map { session in
+        [
+          MarkdownPage.escaped(variant["name"]?.asString ?? ""), Number.text(session["session"]),
+          Number.text(session["repetition"]), MarkdownPage.escaped(session["why"]?.asString ?? ""),
+          "`ssebench run scenario.json --seed \(seed) --session \(Number.text(session["session"]))`",
+        ]
+      }
+    }
+    guard !rows.isEmpty else { return }
+    page.paragraph("The worst sessions, and how to run one again:")
+    page.table(["variant", "session", "repetition", "why", "again"], rows, right: [1, 2])
   }
 
   private static func memory(_ summary: Summary, _ page: inout MarkdownPage) {

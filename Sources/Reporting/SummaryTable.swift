@@ -24,6 +24,8 @@ package enum SummaryTable {
         let fields = Figure.latencyFields.map { inner[$0].map(field) ?? "" }
         text += "\(name),\(CSV.text(key)),,\(fields.joined(separator: ","))\n"
       case .object: rows(value, path: key, name: name, into: &text)
+      // Rows of their own kind, which no table of figures holds.
+      case .array(let values) where values.contains { $0.asObject != nil }: continue
       case .array(let values):
         for (index, value) in values.enumerated() { single("\(key).\(index)", value, name, &text) }
       default: single(key, value, name, &text)

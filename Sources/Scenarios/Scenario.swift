@@ -452,6 +452,8 @@ package struct Verify: Sendable, Equatable {
   package var first: Int64?
   /// Events in all; nil: not known.
   package var expected: Int64?
+  /// nil: damage is not looked for.
+  package var checksum: Checksum?
 
   package enum Sequence: Sendable, Equatable {
     /// A path into the data, keys joined by dots.
@@ -460,10 +462,24 @@ package struct Verify: Sendable, Equatable {
     case regex(String)
   }
 
-  package init(sequence: Sequence, first: Int64? = nil, expected: Int64? = nil) {
+  /// Where an event carries a checksum of one of its strings.
+  package struct Checksum: Sendable, Equatable {
+    /// Path into the data to the CRC-32C in eight hexadecimal digits.
+    package var crc32c: String
+    /// Path to the string whose UTF-8 it is of.
+    package var of: String
+
+    package init(crc32c: String, of: String) {
+      self.crc32c = crc32c
+      self.of = of
+    }
+  }
+
+  package init(sequence: Sequence, first: Int64? = nil, expected: Int64? = nil, checksum: Checksum? = nil) {
     self.sequence = sequence
     self.first = first
     self.expected = expected
+    self.checksum = checksum
   }
 }
 

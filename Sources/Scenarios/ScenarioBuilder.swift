@@ -173,9 +173,13 @@ struct ScenarioBuilder {
     let sequence = place["sequence"]
     let first = place["first"].int.map(Int64.init)
     let expected = place["expected"].int.map(Int64.init)
-    if sequence.string == "id" { return Verify(sequence: .id, first: first, expected: expected) }
+    var checksum: Verify.Checksum?
+    if let crc = place["checksum"]["crc32c"].string, let text = place["checksum"]["of"].string {
+      checksum = Verify.Checksum(crc32c: crc, of: text)
+    }
+    if sequence.string == "id" { return Verify(sequence: .id, first: first, expected: expected, checksum: checksum) }
     if let path = sequence["json"].string {
-      return Verify(sequence: .json(path), first: first, expected: expected)
+      return Verify(sequence: .json(path), first: first, expected: expected, checksum: checksum)
     }
     guard let pattern = sequence["regex"].string else { return nil }
     if !Self.hasOneGroup(pattern) {
@@ -184,7 +188,7 @@ struct ScenarioBuilder {
         #"an expression such as "seq=(\\d+)""#)
       return nil
     }
-    return Verify(sequence: .regex(pattern), first: first, expected: expected)
+    return Verify(sequence: .regex(pattern), first: first, expected: expected, checksum: checksum)
   }
 
   /// Whether a pattern is a regular expression with exactly one group that captures.

@@ -294,6 +294,17 @@ enum ScenarioDefinition {
         ]), nil, "Where the number stands", required: true),
       .key("first", .integer(Int.min...Int.max), nil, "The first number; default: the first one seen"),
       .key("expected", .integer(1...Int.max), nil, "Events in all; default: not known"),
+      .key(
+        "checksum", .object(checksum), nil, "Where a foreign server puts a checksum, so that damage can be judged",
+        example: .object(["crc32c": "crc", "of": "text"])),
+    ])
+
+  private static let checksum = Shape(
+    name: "checksum",
+    fields: [
+      .key(
+        "crc32c", .text(1...1_000), nil, "A path into the data to the CRC-32C in hexadecimal digits", required: true),
+      .key("of", .text(1...1_000), nil, "A path to the string whose UTF-8 it is the checksum of", required: true),
     ])
 
   static let wukongim = Shape(

@@ -83,7 +83,7 @@ final class CustomParser: ModelParser {
       switch name {
       case "data": (event.data, event.fields) = (value, event.fields.union(.data))
       case "event": (event.type, event.fields) = (value, event.fields.union(.type))
-      case "id": (event.lastEventID, event.fields) = (value, event.fields.union(.lastEventID))
+      case "id": (event.lastEventID, event.fields) = (value, event.fields.union([.lastEventID, .ownID]))
       case "time": (event.time, event.fields) = (value, event.fields.union(.time))
       default: break
       }

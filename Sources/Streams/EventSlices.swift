@@ -18,6 +18,8 @@ package struct EventSlices {
     @inlinable package static var lastEventID: Fields { Fields(rawValue: 4) }
     @inlinable package static var time: Fields { Fields(rawValue: 8) }
     @inlinable package static var other: Fields { Fields(rawValue: 16) }
+    /// The event itself names its id; without it `lastEventID` is one that an earlier event left.
+    @inlinable package static var ownID: Fields { Fields(rawValue: 32) }
   }
 
   /// The data lines, joined by LF, without the last LF.

@@ -140,7 +140,7 @@ private struct Block {
       slices.other = slice(4)
       if data != nil { slices.fields.insert(.data) }
       if event != nil { slices.fields.insert(.type) }
-      if id != nil { slices.fields.insert(.lastEventID) }
+      if id != nil { slices.fields.formUnion([.lastEventID, .ownID]) }
       if time != nil { slices.fields.insert(.time) }
       if other != nil { slices.fields.insert(.other) }
       body(slices)

@@ -164,7 +164,9 @@ extension StandardParser {
   mutating func close<Sink: EventSink & ~Copyable>(
     _ open: inout OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>, into sink: inout Sink
   ) {
+    var fields: EventSlices.Fields = [.data, .type, .lastEventID]
     if open.hasPendingID {
+      fields.insert(.ownID)
       open.id = open.pendingID
       open.idCount = open.pendingIDCount
       open.hasNewID = true
@@ -181,7 +183,8 @@ extension StandardParser {
       events &+= 1
       sink.receive(
         EventSlices(
-          data: whole, type: type, lastEventID: UnsafeRawBufferPointer(start: open.id, count: open.idCount)))
+          data: whole, type: type, lastEventID: UnsafeRawBufferPointer(start: open.id, count: open.idCount),
+          fields: fields))
       if open.place == .own { data.count = 0 }
       open.place = .nowhere
     }

@@ -232,10 +232,22 @@ import Transports
       #expect(delay(status, "7") == 7_000_000_000)
       #expect(delay(status, "0") == 1_000_000_000)
       #expect(delay(status, "999999999") == 300_000_000_000)
-      for odd in ["-1", "soon", "1.5", "", "Wed, 21 Oct 2015 07:28:00 GMT", "99999999999999999999"] {
+      for odd in ["-1", "soon", "1.5", "", "Wed, 31 Sep 2015 07:28:00 GMT", "99999999999999999999"] {
         #expect(delay(status, odd) == 1_000_000_000, "\(odd)")
       }
     }
+    // A date is held against the wall clock of the answer; one that has passed asks for nothing.
+    func dated(_ seconds: Int64) -> Int64? {
+      self.delay(
+        settings.nextStep(
+          answer(503) {
+            $0.retryAfter = "Wed, 21 Oct 2015 07:28:00 GMT"
+            $0.wallSeconds = 1_445_412_480 - seconds
+          }))
+    }
+    #expect(dated(20) == 20_000_000_000)
+    #expect(dated(-20) == 1_000_000_000)
+    #expect(dated(1_000_000) == 300_000_000_000)
     // Only where the field has a meaning.
     #expect(delay(500, "7") == 1_000_000_000)
   }

@@ -353,7 +353,7 @@ import Testing
 
   // MARK: random scripts
 
-  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  @Test(arguments: 1...100 as ClosedRange<UInt64>)
   func randomFaults_AreWhatALedgerCounts(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let tokens = 60

@@ -140,6 +140,7 @@ import Testing
     (#""verify": {"sequence": {"regex": "("}}"#, "verify.sequence.regex"),
     (#""verify": {"sequence": {"regex": "seq=\\d+"}}"#, "verify.sequence.regex"),
     (#""verify": {"sequence": {"regex": "(a)(b)"}}"#, "verify.sequence.regex"),
+    (#""verify": {"sequence": "id", "checksum": {"crc32c": "crc"}}"#, "verify.checksum.of"),
     (#""wukongim": {}"#, "wukongim"),
     (
       #""endpoint": {"mock": {"tokens": {"lognormal": {"median": 9, "p99": 3}}}}"#,

@@ -33,6 +33,7 @@ final class VariantRunner {
   private var totals = Counters()
   private var unsettled: [SessionRecord] = []
   private var cancellations = CancellationAccount()
+  private var storms = StormWatch()
   private var nextMemorySample = Instant.now()
   private var sampling = SamplingCost()
 
@@ -237,6 +238,8 @@ final class VariantRunner {
       disconnect.variant = Int32(variantNumber)
       disconnect.repetition = Int32(repetition)
       disconnect.lastEventID = secrets.scrub(cut: disconnect.lastEventID)
+      storms.add(disconnect)
+      if variant.hasLedger { variant.worst.add(disconnect) }
       observer?.disconnected(disconnect)
       do { try folder.append(disconnect, variantName: variant.name) } catch { failure = failure ?? "\(error)" }
     }
@@ -302,6 +305,7 @@ final class VariantRunner {
       variant.total.counters.duplicated += record.duplicated
       variant.total.counters.reordered += record.reordered
       variant.total.counters.corrupted += record.corrupted
+      variant.worst.add(record)
     }
     if record.isCounted && record.cancelToClose >= 0 && variant.usesMock {
       variant.total.record(.cancelToClose, record.cancelToClose)
@@ -377,6 +381,10 @@ final class VariantRunner {
         let ratio = Double(report.runQueueWait) / Double(report.running + report.runQueueWait)
         instrument.runQueueWaitRatio = max(instrument.runQueueWaitRatio ?? 0, ratio)
       }
+    }
+    if let storm = storms.largest(over: Nanoseconds.seconds(length).value), storm.size > variant.stormSize {
+      variant.stormSize = storm.size
+      variant.stormSpread = storm.spread
     }
     if let stats = mock?.ask("stats")?["stats"] { readMock(stats, &instrument) }
     variant.instrument = instrument
