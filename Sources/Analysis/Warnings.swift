@@ -160,7 +160,8 @@ package enum Warnings {
       let allowed = max(0.25e9, 0.25 * Double(delay.count > 0 ? delay.value(atQuantile: 0.5) : 0))
       if Double(spread) < allowed {
         add(
-          "herd", "\(variant.stormSize) clients reconnected within \(milliseconds(Double(spread))) ms of each other.",
+          "herd",
+          "\(variant.stormSize) clients lost their connection together and came back within \(milliseconds(Double(spread))) ms of each other.",
           "Spread them: reconnect with the policy \"backoff\" and jitter, or let the server send different `retry` values.")
       }
     }

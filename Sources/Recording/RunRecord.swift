@@ -161,8 +161,8 @@ package final class VariantRecord: @unchecked Sendable {
   package var countsFromRequestStart = false
   /// Whether there was a ledger (numbered events) or a reconnect policy: the summary then has `recovery`.
   package var hasLedger = false
-  /// Of the largest `StormWatch.Storm`: the p90−p10 spread of its first reconnect attempts in ns, and its members; for
-  /// the herd warning. nil without a storm.
+  /// Of the largest `StormWatch.Storm`: the p90−p10 spread of the delays before the first tries in ns, and its members;
+  /// for the herd warning. nil without a storm.
   package var stormSpread: Int64?
   package var stormSize: Int64 = 0
   /// The sessions that a report spells out.

@@ -1,16 +1,17 @@
 // Disconnections in, the largest storm out: many connections lost at about one instant, and how far apart their clients
 // came back. Bounded memory whatever the length of the run; knows nothing of why they were lost.
 
-/// Finds the largest group of disconnections that began together, and the spread of its reconnects.
+/// Finds the largest group of disconnections that began together, and the spread of its reconnects: from each client's own
+/// loss to its first try, since a busy client does not see all its losses at once.
 ///
 /// - A group has its peak in two neighbouring slots of 100 ms, and goes on to either side, for at most two seconds, while a
-///   slot has a twentieth of the peak: a busy client does not see all its losses at once. It is a storm when the peak has
+///   slot has a twentieth of the peak. It is a storm when the peak has
 ///   ten members, three times the run's mean for such a stretch, and six standard deviations more than the mean. Steady
 ///   loss is no storm, however much there is of it.
-/// - Memory: at most `maximumSlots` slots with `maximumSamples` instants each. Beyond that the smaller half of the slots
-///   that were not touched for longest goes; a full slot keeps every second instant and counts on.
+/// - Memory: at most `maximumSlots` slots with `maximumSamples` delays each. Beyond that the smaller half of the slots
+///   that were not touched for longest goes; a full slot keeps every second delay and counts on.
 package struct StormWatch: Sendable {
-  /// What was found: clients that tried again, and p90 − p10 of the instants of their first tries in ns.
+  /// What was found: clients that tried again, and p90 − p10 of the delays before their first tries in ns.
   package struct Storm: Sendable, Equatable {
     package var size: Int64
     package var spread: Int64
@@ -31,14 +32,14 @@ package struct StormWatch: Sendable {
   private struct Slot {
     var count: Int64 = 0
     var samples: [Int64] = []
-    /// One instant in `stride` is kept.
+    /// One delay in `stride` is kept.
     var stride: Int64 = 1
     var touched: Int64 = 0
 
-    mutating func add(_ attempt: Int64) {
+    mutating func add(_ delay: Int64) {
       count += 1
       guard count % stride == 0 else { return }
-      samples.append(attempt)
+      samples.append(delay)
       guard samples.count > StormWatch.maximumSamples else { return }
       samples = Swift.stride(from: 1, to: samples.count, by: 2).map { samples[$0] }
       stride *= 2
@@ -51,7 +52,7 @@ package struct StormWatch: Sendable {
 
   package init() {}
 
-  /// Slots and instants held now, for the bound's test.
+  /// Slots and delays held now, for the bound's test.
   package var held: (slots: Int, samples: Int) {
     (slots.count, slots.values.reduce(0) { $0 + $1.samples.count })
   }
@@ -63,7 +64,7 @@ package struct StormWatch: Sendable {
     clock += 1
     let number = record.detected / Self.slotLength
     if slots[number] == nil && slots.count >= Self.maximumSlots { makeRoom() }
-    slots[number, default: Slot()].add(record.firstAttempt)
+    slots[number, default: Slot()].add(record.firstAttempt - record.detected)
     slots[number]?.touched = clock
   }
 
@@ -103,20 +104,20 @@ package struct StormWatch: Sendable {
     return (low...high).compactMap { slots[$0] }
   }
 
-  /// p90 − p10 over the instants of some slots, each with the weight of those that it stands for.
+  /// p90 − p10 over the delays of some slots, each with the weight of those that it stands for.
   private func spread(_ group: [Slot]) -> Int64 {
     let weighted = group.flatMap { slot in
-      slot.samples.map { (instant: $0, weight: slot.stride) }
+      slot.samples.map { (delay: $0, weight: slot.stride) }
     }
-    .sorted { $0.instant < $1.instant }
+    .sorted { $0.delay < $1.delay }
     let sum = weighted.reduce(0) { $0 + $1.weight }
     func quantile(_ share: Double) -> Int64 {
       var seen: Int64 = 0
       for sample in weighted {
         seen += sample.weight
-        if Double(seen) >= share * Double(sum) { return sample.instant }
+        if Double(seen) >= share * Double(sum) { return sample.delay }
       }
-      return weighted.last?.instant ?? 0
+      return weighted.last?.delay ?? 0
     }
     return quantile(0.9) - quantile(0.1)
   }

@@ -167,6 +167,24 @@ import TestSupport
     #expect(stored.summary.variants[0]["sessions"]?["completed"]?.asInt == 100)
   }
 
+  @Test func worstSessions_StandWithTheCommandThatRunsThemAgain() throws {
+    let run = SyntheticRun.make { $0.withRecovery = true }
+    var session = SessionRecord()
+    session.session = 17
+    session.disconnects = 2
+    session.lost = 3
+    run.record.variants[0].worst.add(session)
+
+    let summary = Summary(run.record)
+
+    let command = "ssebench run scenario.json --seed \(run.record.seed) --session 17"
+    for page in [MarkdownReport.text(summary, charts: ChartData()), HTMLReport.text(summary, charts: ChartData())] {
+      #expect(page.contains(command))
+      #expect(page.contains("3 lost after 2 disconnections"))
+    }
+    #expect(!SummaryTable.csv(summary).contains("worst_sessions"))
+  }
+
   @Test func missingFiles_AreSaidAndTheRestIsShown() throws {
     let scratch = ScratchFolder()
     try SyntheticRun.make { $0.sessions = 100 }.write(to: scratch.path + "/run")
