@@ -32,12 +32,17 @@ package struct GateList: Sendable, Equatable {
 /// What a baseline knows of one figure of one variant.
 package struct BaselineFigure: Sendable {
   package var baseline: Double
+  /// The same figure over all candidate runs, where there are several; it then stands for the key in the gate.
+  package var candidate: Double?
   /// Resampled values of both sides, of equal length; empty where only the two numbers are known.
   package var candidateReplicates: [Double]
   package var baselineReplicates: [Double]
 
-  package init(baseline: Double, candidateReplicates: [Double] = [], baselineReplicates: [Double] = []) {
+  package init(
+    baseline: Double, candidate: Double? = nil, candidateReplicates: [Double] = [], baselineReplicates: [Double] = []
+  ) {
     self.baseline = baseline
+    self.candidate = candidate
     self.candidateReplicates = candidateReplicates
     self.baselineReplicates = baselineReplicates
   }
@@ -49,15 +54,38 @@ package protocol Baseline {
 }
 
 package struct GateJudge {
+  /// What becomes of a gate on a baseline where there is none to judge it by.
+  package enum WithoutBaseline: Sendable {
+    /// It is not judged: `run` cannot know of one yet.
+    case waits
+    /// It does not hold: a baseline was due and not given.
+    case fails
+    /// It does not hold: the runs that were given are of another scenario, machine or load.
+    case notComparable
+  }
+
   private let tree: JSONValue
   private let baseline: (any Baseline)?
-  /// Whether a gate on a baseline fails where no baseline was given at all (`gate`), or waits for one (`run`).
-  private let baselineIsDue: Bool
+  private let withoutBaseline: WithoutBaseline
 
-  package init(tree: JSONValue, baseline: (any Baseline)? = nil, baselineIsDue: Bool = false) {
+  package init(tree: JSONValue, baseline: (any Baseline)? = nil, withoutBaseline: WithoutBaseline = .waits) {
     self.tree = tree
     self.baseline = baseline
-    self.baselineIsDue = baselineIsDue
+    self.withoutBaseline = withoutBaseline
+  }
+
+  /// Gates over several runs of one candidate. Those on a baseline are judged once, on all runs together; any other must
+  /// hold in each run, and the first run in which it does not is told.
+  package static func judge(
+    _ list: GateList, candidates: [JSONValue], baseline: (any Baseline)?, withoutBaseline: WithoutBaseline
+  ) -> [GateResult] {
+    let runs = candidates.map {
+      GateJudge(tree: $0, baseline: baseline, withoutBaseline: withoutBaseline).judge(list)
+    }
+    guard let first = runs.first else { return [] }
+    return first.indices.map { index in
+      runs.first { $0.indices.contains(index) && $0[index].held == false }?[index] ?? first[index]
+    }
   }
 
   /// One result a gate and variant, in order. A text that is no gate counts as not held, with the problem as reason.
@@ -89,21 +117,27 @@ package struct GateJudge {
   private func judge(_ gate: GateExpression, on variant: JSONValue?, name: String?) -> GateResult {
     var result = GateResult(expression: gate.text)
     result.variant = name
-    let lookup: (GateKey) -> Double? = { key in
+    var figure: BaselineFigure?
+    func lookup(_ key: GateKey) -> Double? {
+      // A gate on a baseline has one key, so the pooled figure is that key's.
+      if let pooled = figure?.candidate { return pooled }
       switch key.scope {
-      case .eachVariant: variant.flatMap { Self.number(key.path, in: $0) }
-      case .run: Self.number(key.path, in: tree)
+      case .eachVariant: return variant.flatMap { Self.number(key.path, in: $0) }
+      case .run: return Self.number(key.path, in: tree)
       case .variant(let wanted):
-        (tree["variants"]?.asArray ?? []).first { $0["name"]?.asString == wanted }.flatMap { Self.number(key.path, in: $0) }
+        let named = (tree["variants"]?.asArray ?? []).first { $0["name"]?.asString == wanted }
+        return named.flatMap { Self.number(key.path, in: $0) }
       }
     }
 
-    var figure: BaselineFigure?
     if gate.usesBaseline, let key = gate.keys.first {
       guard let baseline else {
         result.observed = gate.left.value(lookup, baseline: nil)
-        result.held = baselineIsDue ? false : nil
-        result.reason = baselineIsDue ? "not_measured" : "needs_baseline"
+        switch withoutBaseline {
+        case .waits: (result.held, result.reason) = (nil, "needs_baseline")
+        case .fails: (result.held, result.reason) = (false, "not_measured")
+        case .notComparable: (result.held, result.reason) = (false, "not_comparable")
+        }
         return result
       }
       figure =

@@ -12,7 +12,8 @@ package struct GateResult: Sendable, Equatable {
   package var limit: Double?
   /// nil: not judged, because it needs a baseline and none was given.
   package var held: Bool?
-  /// A word where it did not simply hold or not: `not_measured`, `needs_baseline`, `within_noise`, `beyond_limit`.
+  /// A word where it did not simply hold or not: `not_measured`, `needs_baseline`, `within_noise`, `beyond_limit`,
+  /// `not_comparable`.
   package var reason: String?
   /// With a baseline: the 95 % interval of observed − limit.
   package var interval: ClosedRange<Double>?
@@ -27,6 +28,8 @@ package struct GateResult: Sendable, Equatable {
     case true?: return "Gate `\(expression)`\(place) held: observed \(seen)."
     case nil: return "Gate `\(expression)`\(place) needs a baseline and was not judged."
     case false? where reason == "not_measured": return "Gate `\(expression)`\(place) did not hold: not measured."
+    case false? where reason == "not_comparable":
+      return "Gate `\(expression)`\(place) could not be judged: the baseline is not comparable."
     case false?: return "Gate `\(expression)`\(place) did not hold: observed \(seen)."
     }
   }

@@ -20,36 +20,41 @@ package struct RunBaseline: Baseline {
       let base = baseline[name] ?? (alone ? baseline.values.first : nil)
     else { return nil }
     let values = base.singles(path)
+    let isPooled = own.summaries.count > 1
     var random = SeededRandom(seed: 1, purpose: "baseline gate")
     if path == ["errors_ratio"], own.failures.count > 0, base.failures.count > 0 {
-      return resampled(base.failures, own.failures, .mean, 1, &random)
+      return resampled(base.failures, own.failures, .mean, 1, isPooled, &random)
     }
     if let (metric, statistic) = Self.metric(path) {
       if SampleSet.sessionMetrics.contains(metric) {
         let a = base.sessions(metric)
         let b = own.sessions(metric)
-        if min(a.count, b.count) >= 11 { return resampled(a, b, statistic, 1e-6, &random) }
+        if min(a.count, b.count) >= 11 { return resampled(a, b, statistic, 1e-6, isPooled, &random) }
       }
       if SampleSet.intervalMetrics.contains(metric) {
         let a = base.intervals(metric)
         let b = own.intervals(metric)
-        if min(a.count, b.count) >= 11 { return resampled(a, b, statistic, 1e-6, &random) }
+        if min(a.count, b.count) >= 11 { return resampled(a, b, statistic, 1e-6, isPooled, &random) }
       }
     }
     guard !values.isEmpty else { return nil }
-    let contrast = Contrast(singlesA: values, singlesB: own.singles(path))
+    let ownValues = own.singles(path)
+    let contrast = Contrast(singlesA: values, singlesB: ownValues)
     return BaselineFigure(
-      baseline: values.reduce(0, +) / Double(values.count), candidateReplicates: contrast?.candidateReplicates ?? [],
+      baseline: Moments.mean(values), candidate: isPooled && !ownValues.isEmpty ? Moments.mean(ownValues) : nil,
+      candidateReplicates: contrast?.candidateReplicates ?? [],
       baselineReplicates: contrast?.baselineReplicates ?? [])
   }
 
   private func resampled(
-    _ a: some Resampled, _ b: some Resampled, _ statistic: Statistic, _ scale: Double, _ random: inout SeededRandom
+    _ a: some Resampled, _ b: some Resampled, _ statistic: Statistic, _ scale: Double, _ isPooled: Bool,
+    _ random: inout SeededRandom
   ) -> BaselineFigure? {
     let contrasts = Contrast.of(baseline: a, candidate: b, [statistic], resamples: 500, resolution: 0, random: &random)
     guard let contrast = contrasts.first?.scaled(by: scale) else { return nil }
     return BaselineFigure(
-      baseline: contrast.baseline, candidateReplicates: contrast.candidateReplicates,
+      baseline: contrast.baseline, candidate: isPooled ? contrast.candidate : nil,
+      candidateReplicates: contrast.candidateReplicates,
       baselineReplicates: contrast.baselineReplicates)
   }
 

@@ -60,20 +60,25 @@ package enum Metric: Int, CaseIterable, Sendable {
     }
   }
 
-  /// What other tools call the same figure.
-  package static let namesElsewhere: [(metric: Metric, tool: String, name: String, note: String)] = [
-    (.itl, "vLLM bench serve", "ITL", "pooled raw gaps between chunks"),
-    (.itl, "AIPerf", "inter chunk latency (ICL)", "pooled raw gaps between chunks"),
-    (.tpot, "vLLM bench serve", "TPOT", "(latency − TTFT) ÷ (n − 1); ours ends at the last token, not at the end"),
-    (.tpot, "AIPerf", "inter token latency (ITL)", "one average a request, which hides stalls"),
-    (.tpot, "GuideLLM", "ITL", "(tn − t1) ÷ (n − 1)"),
-    (.tpot, "MLPerf loadgen", "TPOT", "(latency − TTFT) ÷ (n − 1)"),
-    (.ttft, "AIPerf", "TTFT", "first response with content"),
-    (.ttft, "GuideLLM", "TTFT", "first content or reasoning delta; wall clock"),
-    (.firstEvent, "vLLM bench serve", "TTFT", "first chunk with choices, even role-only"),
-    (.firstOutput, "AIPerf", "TTFO", "first token that is not reasoning"),
-    (.e2e, "vLLM bench serve", "E2EL", "ends at the last chunk; ours at the end marker"),
-    (.scheduledE2E, "MLPerf loadgen", "latency", "from the scheduled time"),
-    (.sendLag, "AIPerf", "schedule lag", "shown beside the latencies; ours is in from_scheduled too"),
+  /// What other tools call the same figure, or one near to it; the note says what differs.
+  package static let namesElsewhere: [(metric: Metric, tool: String, name: String, isSame: Bool, note: String)] = [
+    (.itl, "vLLM bench serve", "ITL", true, "pooled raw gaps between chunks"),
+    (.itl, "evalscope perf", "ITL", true, "pooled raw gaps between chunks"),
+    (.itl, "AIPerf", "inter chunk latency (ICL)", true, "pooled raw gaps between chunks"),
+    (.itl, "SGLang bench_serving", "ITL", false, "a chunk's gap is shared out over its tokens"),
+    (.tpot, "GuideLLM", "ITL", true, "(tn − t1) ÷ (n − 1), one average a request"),
+    (.tpot, "AIPerf", "inter token latency (ITL)", true, "one average a request, which hides stalls"),
+    (.tpot, "vLLM bench serve", "TPOT", false, "(latency − TTFT) ÷ (n − 1): ends at the end of the stream, ours at the last token"),
+    (.tpot, "MLPerf loadgen, inference-perf", "TPOT", false, "(latency − TTFT) ÷ (n − 1), likewise"),
+    (.tpot, "GuideLLM", "TPOT", false, "(tn − t0) ÷ n: the first token's wait is in it, so it is higher"),
+    (.tpot, "inference-perf", "NTPOT", false, "latency ÷ n: the first token's wait is in it"),
+    (.ttft, "AIPerf", "TTFT", true, "first response with content"),
+    (.ttft, "GuideLLM", "TTFT", true, "first content or reasoning delta; wall clock"),
+    (.firstEvent, "vLLM bench serve, evalscope", "TTFT", true, "first chunk with choices, even role-only"),
+    (.firstOutput, "AIPerf", "TTFO", true, "first token that is not reasoning"),
+    (.e2e, "vLLM bench serve", "E2EL", false, "ends at the last chunk; ours at the end marker"),
+    (.e2e, "AIPerf", "request latency", false, "ends at the last response with content; ours at the end marker"),
+    (.scheduledE2E, "MLPerf loadgen", "latency", true, "from the scheduled time"),
+    (.sendLag, "AIPerf", "schedule lag", true, "shown beside the latencies; ours is in from_scheduled too"),
   ]
 }

@@ -17,8 +17,10 @@ enum Charts {
     let curves = with.map { index, variant in
       Plot.Series(name: variant.name, style: index, points: curve(variant.histograms[metric] ?? Histogram()))
     }
+    let hasTiny = with.contains { ($0.element.histograms[metric]?.value(atQuantile: 0.001) ?? 0) < finest }
+    let tiny = hasTiny ? "; under 0.001 ms, such as two events of one read, in the first bin" : ""
     return Plot(
-      title: "\(title): distribution", subtitle: metric.definition, xName: "\(metric.key), log scale", yName: "% of values",
+      title: "\(title): distribution", subtitle: metric.definition + tiny, xName: "\(metric.key), log scale", yName: "% of values",
       xScale: .logarithmic, series: bars
     ).markup
       + Plot(
@@ -29,10 +31,13 @@ enum Charts {
       ).markup
   }
 
+  /// The lowest edge of a bin, in ns: what is shorter is no time that a stream took.
+  private static let finest: Int64 = 1_000
+
   /// Share of the values in each of some sixty bins of equal ratio, over the range that all variants share.
   private static func bins(_ histogram: Histogram, all: [Histogram]) -> [(x: Double, y: Double)] {
-    let low = Double(max(1, all.map { $0.value(atQuantile: 0.000_5) }.min() ?? 1)) * 0.97
-    let high = Double(max(2, all.map { $0.value(atQuantile: 0.999_5) }.max() ?? 2)) * 1.03
+    let low = Double(max(finest, all.map { $0.value(atQuantile: 0.000_5) }.min() ?? 1)) * 0.97
+    let high = Double(max(2 * finest, all.map { $0.value(atQuantile: 0.999_5) }.max() ?? 2)) * 1.03
     // No bin finer than the layout's own resolution at three digits.
     let count = max(8, min(60, Int(Maths.log(high / low) / 0.002)))
     let width = Maths.log(high / low) / Double(count)

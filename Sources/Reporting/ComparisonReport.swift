@@ -1,13 +1,15 @@
-// Comparisons become text for a terminal, JSON and a page.
+// Comparisons, and the gates over them where there are any, become text for a terminal, JSON and a page.
 
 package import Analysis
 package import Primitives
 
 package struct ComparisonReport {
-  private let comparisons: [Comparison]
+  let comparisons: [Comparison]
   /// Folders of both sides, for the head.
   private let baseline: [String]
   private let candidate: [String]
+  /// Judged gates; where there are any, they decide in place of the result.
+  package var gates: [GateResult] = []
 
   package init(_ comparisons: [Comparison], baseline: [String], candidate: [String]) {
     self.comparisons = comparisons
@@ -17,17 +19,17 @@ package struct ComparisonReport {
 
   package var result: ComparisonResult { .worst(comparisons.map(\.result)) }
 
-  /// 0 same or better, 1 worse, 3 not comparable.
+  /// 0 same or better, or all gates held; 1 worse, or one did not; 3 not comparable.
   package var exitStatus: Int32 {
-    switch result {
-    case .same, .better: 0
-    case .worse: 1
-    case .notComparable: 3
-    }
+    if result == .notComparable { return 3 }
+    let hasFailed = gates.isEmpty ? result == .worse : gates.contains { $0.held == false }
+    return hasFailed ? 1 : 0
   }
 
-  private var why: [String] {
-    comparisons.flatMap { comparison -> [String] in
+  /// The sentences that decide: gates that did not hold, then what differs.
+  var why: [String] {
+    gates.filter { $0.held == false && $0.reason != "not_comparable" }.map(\.sentence)
+      + comparisons.flatMap { comparison -> [String] in
       if comparison.result == .notComparable { return comparison.notes }
       return comparison.figures.filter { $0.decides && $0.result != .same }.prefix(8).map {
         "\(comparison.candidateName): \($0.key): \($0.sentence)"
@@ -37,13 +39,13 @@ package struct ComparisonReport {
 
   package var json: JSONValue {
     .object([
-      "schema_version": .integer(1), "result": .string(result.rawValue), "why": .array(why.map { .string($0) }),
+      "schema_version": .integer(1), "result": .string(result.rawValue), "exit_code": .integer(Int64(exitStatus)), "why": .array(why.map { .string($0) }),
       "baseline_runs": .array(baseline.map { .string($0) }), "candidate_runs": .array(candidate.map { .string($0) }),
-      "comparisons": .array(comparisons.map(\.json)),
+      "comparisons": .array(comparisons.map(\.json)), "gates": .array(gates.map(\.json)),
     ])
   }
 
-  private static func title(_ result: ComparisonResult) -> String {
+  static func title(_ result: ComparisonResult) -> String {
     switch result {
     case .same: "No difference shown"
     case .better: "Better"
@@ -52,8 +54,17 @@ package struct ComparisonReport {
     }
   }
 
+  /// The result in words; with gates, first what they say.
+  var headline: String {
+    guard !gates.isEmpty, result != .notComparable else { return Self.title(result) }
+    let lost = gates.filter { $0.held == false }.count
+    let words = lost == 0 ? "Every gate held" : "\(lost) of \(gates.count) gates did not hold"
+    return "\(words); \(Self.title(result).lowercased())"
+  }
+
   package var text: String {
-    var text = "\(Self.title(result))\n"
+    var text = "\(headline)\n"
+    for gate in gates { text += "  \(GateReport.line(gate))\n" }
     for comparison in comparisons {
       text += "\n\(Hostile.plain(comparison.candidateName)) against \(Hostile.plain(comparison.baselineName)): "
       text += "\(Self.title(comparison.result).lowercased())\n"
@@ -74,7 +85,7 @@ package struct ComparisonReport {
   }
 
   /// `+5.1 % (+4.2 to +6.0)`.
-  private static func percent(_ contrast: Contrast) -> String {
+  static func percent(_ contrast: Contrast) -> String {
     guard let ratio = contrast.ratio, let interval = contrast.ratioInterval else { return "–" }
     func signed(_ value: Double) -> String {
       let percent = (value - 1) * 100
@@ -96,16 +107,23 @@ package struct ComparisonReport {
     }.joined()
   }
 
+  /// What GitHub shows beside a job: an error a gate that did not hold, a warning a reason not to compare.
+  package var annotations: String {
+    if result != .notComparable { return GateReport.annotations(gates) }
+    return why.map { "::warning title=ssebench compare::\(GateReport.message($0))\n" }.joined()
+  }
+
   package var html: String {
     var page = HTMLPage()
     page.raw("<h1>Comparison</h1>")
     let names = "baseline: \(baseline.joined(separator: ", ")) · candidate: \(candidate.joined(separator: ", "))"
     page.raw("<p class=\"meta\">\(HTMLPage.escaped(names))</p>")
-    let style = result == .worse ? "failed" : result == .notComparable ? "invalid" : "passed"
-    let mark = result == .worse ? "✗" : result == .notComparable ? "!" : "✓"
+    let style = exitStatus == 1 ? "failed" : exitStatus == 3 ? "invalid" : "passed"
+    let mark = exitStatus == 1 ? "✗" : exitStatus == 3 ? "!" : "✓"
     page.raw(
-      "<section class=\"verdict \(style)\"><span class=\"mark\" aria-hidden=\"true\">\(mark)</span><div><strong>\(Self.title(result))</strong>"
+      "<section class=\"verdict \(style)\"><span class=\"mark\" aria-hidden=\"true\">\(mark)</span><div><strong>\(headline)</strong>"
         + why.map { "<p>\(HTMLPage.sentence($0))</p>" }.joined() + "</div></section>")
+    page.gates(gates)
     for comparison in comparisons {
       page.heading("\(comparison.candidateName) against \(comparison.baselineName)", id: Slug.of(comparison.candidateName))
       for note in comparison.notes { page.raw("<p class=\"note\">\(HTMLPage.sentence(note))</p>") }
@@ -122,7 +140,7 @@ package struct ComparisonReport {
     }
     page.note(
       "Intervals come from resampling sessions within each repeat, and seconds of the histogram logs for gaps; noise between repeats is added where they show it. p is corrected for the number of figures (Holm). A difference under 1 % decides nothing.")
-    return page.document(title: "\(Self.title(result)): comparison")
+    return page.document(title: "\(headline): comparison")
   }
 
   /// Ratios with their intervals, one line a figure, around the line of no difference.

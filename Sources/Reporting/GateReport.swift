@@ -12,23 +12,26 @@ package struct GateReport {
   package var text: String {
     var text = "\(summary.verdict.title): \(Hostile.plain(summary.reasons.first ?? ""))\n"
     for gate in summary.gates {
-      let mark = gate.held == true ? "✓" : gate.held == false ? "✗" : "–"
-      var line = "\(mark) \(gate.expression)\(gate.variant.map { " [\($0)]" } ?? ""): observed \(gate.observed.map { Number.text($0) } ?? "nothing")"
-      if let reason = gate.reason { line += " (\(reason))" }
-      if let interval = gate.interval {
-        line += ", difference \(Number.text(interval.lowerBound)) to \(Number.text(interval.upperBound))"
-      }
-      text += "  \(Hostile.plain(line))\n"
+      text += "  \(Self.line(gate))\n"
     }
     return text
   }
 
+  /// One gate on one line.
+  static func line(_ gate: GateResult) -> String {
+    let mark = gate.held == true ? "✓" : gate.held == false ? "✗" : "–"
+    var line = "\(mark) \(gate.expression)\(gate.variant.map { " [\($0)]" } ?? ""): observed \(gate.observed.map { Number.text($0) } ?? "nothing")"
+    if let limit = gate.limit { line += ", limit \(Number.text(limit))" }
+    if let reason = gate.reason { line += " (\(reason))" }
+    if let interval = gate.interval {
+      line += ", beyond it by \(Number.text(interval.lowerBound)) to \(Number.text(interval.upperBound))"
+    }
+    return Hostile.plain(line)
+  }
+
   /// Workflow commands that GitHub shows beside a job: an error a gate that did not hold, a warning a doubt.
   package var annotations: String {
-    var text = ""
-    for gate in summary.gates where gate.held == false {
-      text += "::error title=\(Self.property("ssebench gate"))::\(Self.message(gate.sentence))\n"
-    }
+    var text = Self.annotations(summary.gates)
     for warning in summary.warnings where warning.code != "sample_too_small" {
       let level = Judgement.invalidating.contains(warning.code) ? "error" : "warning"
       text += "::\(level) title=\(Self.property("ssebench \(warning.code)"))::\(Self.message(warning.message))\n"
@@ -36,8 +39,14 @@ package struct GateReport {
     return text
   }
 
+  static func annotations(_ gates: [GateResult]) -> String {
+    gates.filter { $0.held == false }.map {
+      "::error title=\(property("ssebench gate"))::\(message($0.sentence))\n"
+    }.joined()
+  }
+
   /// Escapes of the runner's toolkit: %, CR and LF in messages, also : and , in properties.
-  private static func message(_ text: String) -> String {
+  static func message(_ text: String) -> String {
     Hostile.plain(text).replacing("%", with: "%25")
   }
 
@@ -50,15 +59,7 @@ package struct GateReport {
     var page = MarkdownPage()
     page.heading(2, "\(summary.tree["run"]?["name"]?.asString ?? "run"): \(summary.verdict.title)")
     for reason in summary.reasons { page.paragraph(MarkdownPage.sentence(reason)) }
-    page.table(
-      ["", "gate", "variant", "observed", "why"],
-      summary.gates.map { gate in
-        [
-          gate.held == true ? "✅" : gate.held == false ? "❌" : "➖", "`\(MarkdownPage.code(gate.expression))`",
-          MarkdownPage.escaped(gate.variant ?? ""), gate.observed.map { Number.text($0) } ?? "–",
-          MarkdownPage.escaped(gate.reason ?? ""),
-        ]
-      }, right: [3])
+    page.gates(summary.gates)
     for variant in summary.variants.prefix(6) {
       if summary.variants.count > 1 { page.paragraph("**\(MarkdownPage.escaped(variant["name"]?.asString ?? ""))**") }
       page.table(

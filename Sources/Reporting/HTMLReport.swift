@@ -12,7 +12,7 @@ package enum HTMLReport {
     five(summary, &page)
     if summary.variants.count > 3 { variants(summary, &page) }
     warnings(summary, &page)
-    gates(summary, &page)
+    page.gates(summary.gates)
     if summary.variants.count <= 3 { variants(summary, &page) }
     drawings(summary, charts, &page)
     for variant in summary.variants { latencies(summary, variant, &page) }
@@ -20,6 +20,7 @@ package enum HTMLReport {
     recovery(summary, &page)
     memory(summary, &page)
     instrument(summary, &page)
+    page.hosts(summary)
     names(&page)
     reproduce(summary, charts, &page)
     return page.document(title: "\(summary.verdict.title): \(summary.tree["run"]?["name"]?.asString ?? "run")")
@@ -68,28 +69,27 @@ package enum HTMLReport {
 
   private static func warnings(_ summary: Summary, _ page: inout HTMLPage) {
     guard !summary.warnings.isEmpty else { return }
+    let (few, groups) = (
+      WarningGroup.of(summary.warnings.filter { $0.code == "sample_too_small" }),
+      WarningGroup.of(summary.warnings.filter { $0.code != "sample_too_small" })
+    )
     page.raw("<section aria-label=\"Warnings\"><ul class=\"warnings\">")
-    for group in WarningGroup.of(summary.warnings) {
+    for group in groups {
       let isBad = Judgement.invalidating.contains(group.code)
       let messages = group.messages.map { "<div>\(HTMLPage.sentence($0))</div>" }.joined()
       page.raw(
         "<li\(isBad ? " class=\"bad\"" : "")><code>\(HTMLPage.escaped(group.code))</code> \(messages)"
           + "<p class=\"hint\">→ \(HTMLPage.sentence(group.hint))</p></li>")
     }
-    page.raw("</ul></section>")
-  }
-
-  private static func gates(_ summary: Summary, _ page: inout HTMLPage) {
-    guard !summary.gates.isEmpty else { return }
-    page.heading("Gates", id: "gates")
-    page.table(
-      ["gate", "variant", "observed", "limit", "verdict", "why"],
-      summary.gates.map { gate in
-        [
-          .code(gate.expression), .text(gate.variant ?? ""), .number(gate.observed.map { Number.text($0) } ?? "–"),
-          .number(gate.limit.map { Number.text($0) } ?? "–"), .held(gate.held), .text(gate.reason ?? ""),
-        ]
-      }, caption: "Gates")
+    page.raw("</ul>")
+    if !few.isEmpty {
+      // What is left out is worth a line, not half of the first screen.
+      let lines = few.flatMap { group in group.messages.map { "<li>\(HTMLPage.sentence($0))</li>" } }
+      page.raw(
+        "<details class=\"few\"><summary><code>sample_too_small</code> Some percentiles are left out: too few values</summary>"
+          + "<ul>\(lines.joined())</ul>\(few.map { "<p class=\"hint\">→ \(HTMLPage.sentence($0.hint))</p>" }.joined())</details>")
+    }
+    page.raw("</section>")
   }
 
   private static func variants(_ summary: Summary, _ page: inout HTMLPage) {
@@ -256,8 +256,13 @@ package enum HTMLReport {
   private static func names(_ page: inout HTMLPage) {
     page.heading("What other tools call these figures", id: "names")
     page.table(
-      ["here", "tool", "its name", "mind"],
-      Metric.namesElsewhere.map { [.code(VariantFigures.path($0.metric)), .text($0.tool), .text($0.name), .definition($0.note)] },
+      ["here", "", "its name", "tool", "mind"],
+      Metric.namesElsewhere.map { name in
+        [
+          .code(VariantFigures.path(name.metric)), .text(name.isSame ? "equals" : "is near"), .text(name.name),
+          .text(name.tool), .definition(name.note),
+        ]
+      },
       caption: "Names in other tools")
   }
 

@@ -50,13 +50,13 @@ enum HTMLStyle {
     td.def{color:var(--soft);min-width:210px;font-size:.84rem}
     td code{white-space:nowrap}
     .yes{color:var(--good)}.no{color:var(--bad);font-weight:600}
-    .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,350px),1fr));gap:14px}
+    .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,380px),1fr));gap:14px}
     figure{background:var(--card);border:1px solid var(--line);border-radius:12px;margin:0;padding:14px 14px 8px;min-width:0}
     figure.wide{grid-column:1/-1}
     figcaption{font-weight:600;font-size:.95rem}
     figcaption small{display:block;font-weight:400;color:var(--soft);font-size:.82rem}
     svg{display:block;width:100%;height:auto;margin-top:8px;overflow:visible}
-    svg text{font:11px system-ui,sans-serif;fill:var(--soft)}
+    svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
     svg .grid{stroke:var(--grid);stroke-width:1}
     svg .axis{stroke:var(--line);stroke-width:1}
     svg .l{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
@@ -72,7 +72,9 @@ enum HTMLStyle {
     .legend button[aria-pressed=false]{opacity:.45;text-decoration:line-through}
     .legend svg{width:26px;height:8px;margin:0}
     .read{min-height:1.3em;font-size:.8rem;color:var(--soft);font-variant-numeric:tabular-nums;overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
+    @media (max-width:620px){svg text{font-size:15px}figure.wide{overflow-x:auto}figure.wide>svg{min-width:640px}}
     details{margin:4px 0 6px}
+    details.few{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:7px 14px}
     summary{cursor:pointer;color:var(--soft);font-size:.84rem}
     details .scroll{max-height:320px;overflow:auto;margin-top:6px}
     .note{color:var(--soft);font-size:.9rem}

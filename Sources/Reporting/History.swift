@@ -164,6 +164,17 @@ package final class History {
     return points
   }
 
+  /// How many runs have a value of the figure but are partial or not to be trusted, so that no trend shows them.
+  package func leftOut(key: String) throws(HistoryError) -> Int {
+    var count: Int64 = 0
+    let sql = """
+      SELECT COUNT(DISTINCT f.id) FROM figures f JOIN runs r ON r.id=f.id AND r.started_at_ms=f.started_at_ms
+      WHERE f.key=? AND r.verdict NOT IN ('passed', 'failed')
+      """
+    try query(sql, [.text(key)]) { count = $0.whole(0) }
+    return Int(count)
+  }
+
   /// All keys that have a value, for suggestions.
   package func keys() throws(HistoryError) -> [String] {
     var keys: [String] = []

@@ -4,12 +4,16 @@ package import Analysis
 internal import Primitives
 
 package enum JUnitReport {
-  package static func text(_ summary: Summary) -> String {
+  /// `doubts` are reasons from outside the run why its gates say nothing, such as a baseline of another scenario.
+  package static func text(_ summary: Summary, doubts: [String] = []) -> String {
     let run = summary.tree["run"] ?? .null
     let gates = summary.gates
     let failed = gates.filter { $0.held == false }.count
     let skipped = gates.filter { $0.held == nil }.count
-    let isBroken = summary.verdict == .invalid || summary.verdict == .partial
+    let isUntrusted = summary.verdict == .invalid || summary.verdict == .partial
+    let reasons = doubts + (isUntrusted ? summary.reasons : [])
+    let isBroken = !reasons.isEmpty || isUntrusted
+    let kind = isUntrusted ? summary.verdict.rawValue : "not_comparable"
     let counts = "tests=\"\(gates.count + 1)\" failures=\"\(failed)\" errors=\"\(isBroken ? 1 : 0)\" skipped=\"\(skipped)\""
     let time = "time=\"\(Number.decimal(run["duration_s"]?.asDouble ?? 0, places: 3))\""
     let name = XML.escaped(run["name"]?.asString ?? "run")
@@ -21,8 +25,8 @@ package enum JUnitReport {
 
       """
     if isBroken {
-      text += "      <error type=\"\(summary.verdict.rawValue)\" message=\"\(XML.escaped(summary.reasons.first ?? ""))\">"
-      text += XML.escaped(summary.reasons.joined(separator: "\n")) + "</error>\n"
+      text += "      <error type=\"\(kind)\" message=\"\(XML.escaped(reasons.first ?? ""))\">"
+      text += XML.escaped(reasons.joined(separator: "\n")) + "</error>\n"
     }
     text += "    </testcase>\n"
     for gate in gates {

@@ -19,6 +19,7 @@ package enum MarkdownReport {
     recovery(summary, &page)
     memory(summary, &page)
     instrument(summary, &page)
+    page.hosts(summary)
     names(&page)
     reproduce(summary, &page)
     if !charts.problems.isEmpty {
@@ -275,8 +276,10 @@ package enum MarkdownReport {
   private static func names(_ page: inout MarkdownPage) {
     page.heading(2, "What other tools call these figures")
     page.table(
-      ["here", "tool", "its name", "mind"],
-      Metric.namesElsewhere.map { ["`\(VariantFigures.path($0.metric))`", $0.tool, $0.name, $0.note] }, right: [])
+      ["here", "", "its name", "tool", "mind"],
+      Metric.namesElsewhere.map {
+        ["`\(VariantFigures.path($0.metric))`", $0.isSame ? "equals" : "is near", $0.name, $0.tool, $0.note]
+      }, right: [])
   }
 
   private static func reproduce(_ summary: Summary, _ page: inout MarkdownPage) {

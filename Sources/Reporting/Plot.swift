@@ -29,11 +29,11 @@ struct Plot {
 
   private static let width = 460.0
   private static let wideWidth = 940.0
-  private static let height = 210.0
+  private static let height = 230.0
   private static let left = 48.0
   private static let right = 10.0
-  private static let top = 8.0
-  private static let bottom = 30.0
+  private static let top = 24.0
+  private static let bottom = 34.0
   /// Points kept for the pointer and the table.
   private static let readable = 120
 
@@ -121,12 +121,14 @@ struct Plot {
     let named = xTicks.isEmpty ? Ticks.places(box.x, xScale, about: isWide ? 10 : 5).map { ($0, Ticks.text($0)) } : xTicks
     for (place, name) in named where place >= box.x.lowerBound && place <= box.x.upperBound {
       let x = f(box.placeX(place))
+      // A name at the very edge would stand outside the drawing.
+      let anchor = box.placeX(place) > box.width - Self.right - 16 ? "end" : "middle"
       svg += "<line class=\"axis\" x1=\"\(x)\" x2=\"\(x)\" y1=\"\(f(floor))\" y2=\"\(f(floor + 4))\"/>"
-      svg += "<text x=\"\(x)\" y=\"\(f(floor + 15))\" text-anchor=\"middle\">\(HTMLPage.escaped(name))</text>"
+      svg += "<text x=\"\(x)\" y=\"\(f(floor + 16))\" text-anchor=\"\(anchor)\">\(HTMLPage.escaped(name))</text>"
     }
     svg += "<line class=\"axis\" x1=\"\(f(Self.left))\" x2=\"\(f(box.width - Self.right))\" y1=\"\(f(floor))\" y2=\"\(f(floor))\"/>"
     svg += "<text x=\"\(f(box.width - Self.right))\" y=\"\(f(Self.height - 2))\" text-anchor=\"end\">\(HTMLPage.escaped(xName))</text>"
-    return svg + "<text x=\"2\" y=\"\(f(Self.height - 2))\">\(HTMLPage.escaped(yName))</text>"
+    return svg + "<text x=\"2\" y=\"13\">\(HTMLPage.escaped(yName))</text>"
   }
 
   private func draw(_ series: Series, _ box: Box, isAlone: Bool) -> String {
@@ -140,7 +142,8 @@ struct Plot {
           isPenDown = false
           continue
         }
-        path += "\(isPenDown ? "L" : "M")\(f(box.placeX(point.x))) \(f(box.placeY(point.y)))"
+        // A point without neighbours is a stroke of no length, which round ends make a dot.
+        path += "\(isPenDown ? "L" : "M")\(f(box.placeX(point.x))) \(f(box.placeY(point.y)))\(isPenDown ? "" : "h0")"
         isPenDown = true
       }
       return "<path data-s=\"\(style)\" class=\"l c\(style)\" d=\"\(path)\"/>"
@@ -169,7 +172,9 @@ struct Plot {
     for series in drawn {
       let style = series.style % 6
       text += "<button type=\"button\" aria-pressed=\"true\" data-k=\"\(style)\"><svg viewBox=\"0 0 26 8\" aria-hidden=\"true\">"
-      text += "<path class=\"l c\(style)\" d=\"M0 4H26\"/></svg>\(HTMLPage.escaped(series.name))</button>"
+      text += series.form == .dots
+        ? "<circle class=\"f\(style)\" cx=\"13\" cy=\"4\" r=\"3\"/>" : "<path class=\"l c\(style)\" d=\"M0 4H26\"/>"
+      text += "</svg>\(HTMLPage.escaped(series.name))</button>"
     }
     return text + "</div>"
   }
@@ -236,6 +241,8 @@ enum Ticks {
     case .logarithmic:
       var places: [Double] = []
       let decades = (Maths.log(range.upperBound) - Maths.log(range.lowerBound)) / Maths.log(10)
+      // Over so short a range round numbers of equal distance are more than powers and their halves.
+      if decades < 0.5 { return Self.places(range, .linear, about: count) }
       let within: [Double] = decades < 1 ? [1, 1.5, 2, 3, 4, 5, 6, 8] : decades < 2.5 ? [1, 2, 5] : [1]
       var power = Maths.pow(10, (Maths.log(range.lowerBound) / Maths.log(10)).rounded(.down))
       while power <= range.upperBound, places.count < 40 {
@@ -248,10 +255,10 @@ enum Ticks {
     }
   }
 
-  /// 12000 → 12k: an axis is for the eye.
+  /// 1500 → 1.5k: an axis is for the eye.
   static func text(_ value: Double) -> String {
     let size = abs(value)
-    for (limit, letter) in [(1e9, "G"), (1e6, "M"), (1e4, "k")] where size >= limit {
+    for (limit, letter) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] where size >= limit {
       return Number.text(value / (letter == "k" ? 1e3 : limit)) + letter
     }
     return Number.text(value)

@@ -5,101 +5,128 @@ package import Primitives
 
 package struct TrendReport {
   private let key: String
-  private let points: [History.Point]
-  private let changes: [Int]
+  private let trends: [Trend]
+  /// Runs that a chart in the terminal has lines for.
+  private static let lines = 60
 
   package init(key: String, points: [History.Point]) {
     self.key = key
-    self.points = points
-    changes = ChangePoints.of(points.map(\.value))
+    trends = Trend.all(points)
   }
 
-  /// One line a run, at most the last sixty; a change of level has a rule before it.
+  private var unit: String { FigureUnit.of(key: key) }
+
+  /// One line a run, at most the last sixty of each trend; a change of level has a rule before it.
   package var text: String {
-    var text = "\(key), \(points.count) runs\n\n"
-    let top = points.map(\.value).max() ?? 0
-    let from = max(0, points.count - 60)
-    if from > 0 { text += "  … \(from) earlier runs\n" }
-    let values = points.map { Number.text($0.value) }
-    let width = values.map(\.count).max() ?? 0
-    for index in points.indices.dropFirst(from) {
-      if changes.contains(index) { text += "  \(change(index))\n" }
-      let value = String(repeating: " ", count: width - values[index].count) + values[index]
-      let time = UTCTime(milliseconds: points[index].startedAtMilliseconds).iso.prefix(16)
-      let bar = MarkdownPage.padded(TextChart.bar(points[index].value, of: top, width: 40), 41)
-      text += "  \(time)  \(value)  \(bar)\(Hostile.plain("\(points[index].version) \(points[index].variant)"))\n"
-    }
-    return text
+    trends.map { trend in
+      var text = "\(key) of \(Hostile.plain(trend.title)), \(trend.points.count) runs\n\n"
+      let top = trend.points.map(\.value).max() ?? 0
+      let from = max(0, trend.points.count - Self.lines)
+      if from > 0 { text += "  … \(from) earlier runs\n" }
+      let values = trend.points.map { Number.text($0.value) }
+      let width = values.map(\.count).max() ?? 0
+      for index in trend.points.indices.dropFirst(from) {
+        if trend.changes.contains(index) { text += "  \(Self.rule(trend, index))\n" }
+        let value = String(repeating: " ", count: width - values[index].count) + values[index]
+        let time = UTCTime(milliseconds: trend.points[index].startedAtMilliseconds).iso.prefix(16)
+        let bar = MarkdownPage.padded(TextChart.bar(trend.points[index].value, of: top, width: 40), 41)
+        text += "  \(time)  \(value)  \(bar)\(Hostile.plain(trend.points[index].version))\n"
+      }
+      return text
+    }.joined(separator: "\n")
   }
 
-  private func level(_ index: Int) -> (before: Double, after: Double) {
-    let bounds = [0] + changes + [points.count]
-    let place = bounds.firstIndex(of: index) ?? 1
-    func mean(_ range: Range<Int>) -> Double { points[range].reduce(0) { $0 + $1.value } / Double(max(1, range.count)) }
-    return (mean(bounds[place - 1]..<index), mean(index..<bounds[place + 1]))
+  private static func rule(_ trend: Trend, _ index: Int) -> String {
+    let (before, after) = trend.level(at: index)
+    return "── level changes: \(Number.text(before)) → \(Number.text(after))\(change(trend, index)) "
+      + String(repeating: "─", count: 20)
   }
 
-  private func change(_ index: Int) -> String {
-    let (before, after) = level(index)
-    let share = before == 0 ? "" : ", \(after > before ? "+" : "−")\(Number.decimal(abs(after / before - 1) * 100, places: 1)) %"
-    return "── level changes: \(Number.text(before)) → \(Number.text(after))\(share) " + String(repeating: "─", count: 20)
+  private static func change(_ trend: Trend, _ index: Int) -> String {
+    guard let percent = trend.percent(at: index) else { return "" }
+    return ", \(percent < 0 ? "−" : "+")\(Number.decimal(abs(percent), places: 1)) %"
   }
 
+  /// `points` in the order of the trends; an index in `changes` is one in `points`.
   package var json: JSONValue {
-    .object([
+    let starts = trends.indices.map { trends[..<$0].reduce(0) { $0 + $1.points.count } }
+    return .object([
       "schema_version": .integer(1), "key": .string(key),
       "points": .array(
-        points.map {
+        trends.flatMap(\.points).map {
           .object([
             "started_at": .string(UTCTime(milliseconds: $0.startedAtMilliseconds).iso), "name": .string($0.name),
             "version": .string($0.version), "variant": .string($0.variant), "value": Figure.real($0.value),
           ])
         }),
       "changes": .array(
-        changes.map { index in
-          let (before, after) = level(index)
-          return .object(["index": .integer(Int64(index)), "before": Figure.real(before), "after": Figure.real(after)])
+        zip(trends, starts).flatMap { trend, start in
+          trend.changes.map { index in
+            let (before, after) = trend.level(at: index)
+            return .object([
+              "index": .integer(Int64(start + index)), "name": .string(trend.name), "variant": .string(trend.variant),
+              "before": Figure.real(before), "after": Figure.real(after),
+            ])
+          }
         }),
     ])
   }
 
   package var html: String {
     var page = HTMLPage()
+    let count = trends.reduce(0) { $0 + $1.points.count }
+    let changes = trends.reduce(0) { $0 + $1.changes.count }
     page.raw("<h1>Trend of <code>\(HTMLPage.escaped(key))</code></h1>")
-    page.raw("<p class=\"meta\">\(points.count) runs, \(changes.count) changes of level</p>")
-    let bounds = [0] + changes + [points.count]
-    let levels = zip(bounds, bounds.dropFirst()).flatMap { from, to -> [(x: Double, y: Double)] in
-      let mean = points[from..<to].reduce(0) { $0 + $1.value } / Double(max(1, to - from))
-      return [(Double(from + 1), mean), (Double(to), mean), (Double(to), .nan)]
-    }
     page.raw(
-      "<div class=\"charts\">"
-        + Plot(
-          title: key, subtitle: "run by run, with the level between changes", xName: "run", yName: key, startsAtZero: false,
-          series: [
-            Plot.Series(name: "value", style: 0, points: points.enumerated().map { (Double($0 + 1), $1.value) }),
-            Plot.Series(name: "level", style: 1, points: levels),
-          ], isWide: true
-        ).markup + "</div>")
-    page.heading("Changes of level", id: "changes")
-    page.table(
-      ["run", "when", "version", "before", "after"],
-      changes.map { index in
-        let (before, after) = level(index)
-        return [
-          .number(String(index + 1)), .text(UTCTime(milliseconds: points[index].startedAtMilliseconds).iso),
-          .text(points[index].version), .number(Number.text(before)), .number(Number.text(after)),
-        ]
-      }, caption: "Changes of level")
-    page.heading("Runs", id: "runs")
-    page.table(
-      ["run", "when", "name", "version", "variant", "value"],
-      points.enumerated().map { index, point in
-        [
-          .number(String(index + 1)), .text(UTCTime(milliseconds: point.startedAtMilliseconds).iso), .text(point.name),
-          .text(point.version), .text(point.variant), .number(Number.text(point.value)),
-        ]
-      }, caption: "Runs")
+      "<p class=\"meta\">\(count) runs, \(changes) \(changes == 1 ? "change" : "changes") of level. Partial runs and those not to be trusted are left out.</p>")
+    page.raw("<div class=\"charts\">\(trends.map(plot).joined())</div>")
+    if changes > 0 {
+      page.heading("Changes of level", id: "changes")
+      page.table(
+        ["scenario", "run", "when", "version", "before\(suffix)", "after\(suffix)", "change"],
+        trends.flatMap { trend in trend.changes.map { row(trend, $0) } }, caption: "Changes of level")
+    }
+    for (index, trend) in trends.enumerated() {
+      page.heading("Runs of \(trend.title)", id: "runs-\(index + 1)")
+      page.table(
+        ["run", "when", "version", "value\(suffix)"],
+        trend.points.enumerated().map { index, point in
+          [
+            .number(String(index + 1)), .text(UTCTime(milliseconds: point.startedAtMilliseconds).iso), .text(point.version),
+            .number(Number.text(point.value)),
+          ]
+        }, caption: "Runs of \(trend.title)")
+    }
+    page.note(
+      "A level changes where binary segmentation finds a split that at most one in a hundred shuffles of the same runs would show; at least four runs stand on each side.")
     return page.document(title: "Trend of \(key)")
+  }
+
+  private var suffix: String { unit.isEmpty ? "" : ", \(unit)" }
+
+  private func row(_ trend: Trend, _ index: Int) -> [HTMLPage.Cell] {
+    let (before, after) = trend.level(at: index)
+    return [
+      .text(trend.title), .number(String(index + 1)),
+      .text(UTCTime(milliseconds: trend.points[index].startedAtMilliseconds).iso), .text(trend.points[index].version),
+      .number(Number.text(before)), .number(Number.text(after)),
+      .number(String(Self.change(trend, index).dropFirst(2))),
+    ]
+  }
+
+  private func plot(_ trend: Trend) -> String {
+    let levels = trend.levels.flatMap { level -> [(x: Double, y: Double)] in
+      let from = Double(level.range.lowerBound + 1)
+      let to = Double(level.range.upperBound)
+      return [(from - 0.3, level.mean), (to + 0.3, level.mean), (to + 0.3, .nan)]
+    }
+    return Plot(
+      title: trend.title, subtitle: "run by run, with the level between changes", xName: "run, oldest first",
+      yName: unit.isEmpty ? key : unit, startsAtZero: false,
+      series: [
+        Plot.Series(name: "value", style: 0, points: trend.points.enumerated().map { (Double($0 + 1), $1.value) }),
+        Plot.Series(name: "level", style: 1, points: levels),
+      ], isWide: true
+    ).markup
   }
 }

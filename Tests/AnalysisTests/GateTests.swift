@@ -52,7 +52,7 @@ import TestSupport
 
   private static func judge(_ gates: [String], baseline: (any Baseline)? = nil, due: Bool = false) -> [GateResult] {
     let run = SyntheticRun.make { $0.variants = ["whatwg", "data-only"]; $0.sessions = 700 }
-    return GateJudge(tree: Summary(run.record).tree, baseline: baseline, baselineIsDue: due).judge(GateList(texts: gates))
+    return GateJudge(tree: Summary(run.record).tree, baseline: baseline, withoutBaseline: due ? .fails : .waits).judge(GateList(texts: gates))
   }
 
   @Test func gateWithoutVariants_IsJudgedForEach() {
@@ -106,6 +106,40 @@ import TestSupport
 
     #expect(noisy.allSatisfy { $0.held == true && $0.reason == "within_noise" })
     #expect(sure.allSatisfy { $0.held == false && $0.interval != nil })
+  }
+
+  @Test func baselineOfAnotherScenario_IsToldAndDoesNotHold() {
+    let run = SyntheticRun.make { $0.sessions = 60 }
+
+    let results = GateJudge(tree: Summary(run.record).tree, withoutBaseline: .notComparable).judge(
+      GateList(texts: ["ttft_ms.p50 < baseline", "ttft_ms.p50 < 1e9"]))
+
+    #expect(results.map(\.held) == [false, true])
+    #expect(results[0].reason == "not_comparable")
+  }
+
+  /// A baseline that also knows the figure over all candidate runs.
+  private struct Pooled: Baseline {
+    var baseline: Double
+    var candidate: Double
+
+    func figure(path: [String], variant: String?) -> BaselineFigure? {
+      BaselineFigure(
+        baseline: baseline, candidate: candidate, candidateReplicates: [Double](repeating: candidate, count: 100),
+        baselineReplicates: [Double](repeating: baseline, count: 100))
+    }
+  }
+
+  @Test func severalCandidates_ArePooledForABaselineAndJudgedOneByOneWithout() {
+    let runs = [200.0, 230.0].map { ttft in Summary(SyntheticRun.make { $0.sessions = 700; $0.ttft = ttft }.record).tree }
+    let list = GateList(texts: ["ttft_ms.p50 <= baseline * 1.10", "ttft_ms.p50 <= baseline * 1.05", "ttft_ms.p50 < 215"])
+
+    let results = GateJudge.judge(
+      list, candidates: runs, baseline: Pooled(baseline: 200, candidate: 215), withoutBaseline: .fails)
+
+    #expect(results.map(\.held) == [true, false, false])
+    #expect(results[0].observed == 215 && results[1].observed == 215)
+    #expect((results[2].observed ?? 0) > 220)
   }
 
   @Test func knownKeys_AreThoseOfASummary() {

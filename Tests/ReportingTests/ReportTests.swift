@@ -281,6 +281,34 @@ import TestSupport
     #expect(trend.html.contains("<svg"))
   }
 
+  /// Side by side, values of two scenarios would show a change that nobody made.
+  @Test func trendOfTwoScenarios_IsTwoTrends() throws {
+    let points = (0..<24).map { index in
+      History.Point(
+        startedAtMilliseconds: Int64(index) * 86_400_000, name: index % 2 == 0 ? "<a>" : "b", version: "1", variant: "default",
+        value: index % 2 == 0 ? 200 : 400)
+    }
+    let trend = TrendReport(key: "ttft_ms.p50", points: points)
+
+    #expect(trend.json["changes"]?.asArray?.isEmpty == true)
+    #expect(trend.json["points"]?.asArray?.count == 24)
+    #expect(trend.text.contains("ttft_ms.p50 of <a>, 12 runs") && trend.text.contains("ttft_ms.p50 of b, 12 runs"))
+    #expect(trend.html.contains("Runs of &lt;a&gt;") && !trend.html.contains("<a>"))
+    #expect(trend.html.contains("value, ms"))
+  }
+
+  @Test func distrustedRuns_AreCountedAndLeftOut() throws {
+    let scratch = ScratchFolder()
+    let history = try History(path: scratch.path + "/history.sqlite")
+    var record = SyntheticRun.make { $0.sessions = 60 }.record
+    record.partialBecause = "Interrupted."
+    try history.add(Summary(record), folder: "")
+
+    #expect(try history.trend(key: "ttft_ms.p50").isEmpty)
+    #expect(try history.leftOut(key: "ttft_ms.p50") == 1)
+    #expect(try history.leftOut(key: "no_such_key") == 0)
+  }
+
   /// Both open a file that is not there: the moment at which they are most in each other's way, so it is tried often.
   @Test(arguments: 0..<12) func twoWriters_LoseNothing(round: Int) async throws {
     let scratch = ScratchFolder()
@@ -332,6 +360,10 @@ import TestSupport
     #expect(summary.tree.text() == other.tree.text())
     #expect(summary.variants[0]["sessions"]?["completed"]?.asInt == 720)
     #expect(summary.tree["hosts"]?.asArray?.count == 3)
+    for page in ["report.html", "report.md"] {
+      let text = scratch.text("merged/\(page)")
+      #expect(text.contains("Host by host") && text.contains("peak_rss_bytes") && text.contains("cpu_s"), "\(page)")
+    }
     #expect(summary.gates.count == 1 && summary.gates[0].held == true)
     let rows = scratch.text("merged/sessions.csv").split(separator: "\n")
     #expect(rows.count == 721)
@@ -427,6 +459,29 @@ import TestSupport
     #expect(report.exitStatus == 1)
     #expect(report.json["result"]?.asString == "worse")
     #expect(report.html.contains("<svg"))
+  }
+
+  @Test func gatesOfAComparison_DecideInPlaceOfTheResult() throws {
+    let scratch = ScratchFolder()
+    let (a, b) = (try Self.stored(scratch, "a", seed: 1), try Self.stored(scratch, "b", seed: 2, ttft: 210))
+    let baseline = RunBaseline(candidate: try SampleReader.read([b]), baseline: try SampleReader.read([a]))
+    var report = ComparisonReport([try Self.compare(a, b)], baseline: ["a"], candidate: ["b"])
+    func judged(_ gate: String) -> [GateResult] {
+      GateJudge.judge(
+        GateList(texts: [gate]), candidates: [b.summary.tree], baseline: baseline, withoutBaseline: .notComparable)
+    }
+
+    report.gates = judged("ttft_ms.p50 <= baseline * 1.10")
+    #expect(report.result == .worse && report.exitStatus == 0)
+    #expect(report.text.hasPrefix("Every gate held; worse\n"))
+    #expect(report.annotations.isEmpty)
+
+    report.gates = judged("ttft_ms.p50 <= baseline * 1.01")
+    #expect(report.exitStatus == 1)
+    #expect(report.html.contains("1 of 1 gates did not hold") && report.html.contains("✗ not held"))
+    #expect(report.markdown.contains("❌") && report.markdown.contains("`ttft_ms.p50 <= baseline * 1.01`"))
+    #expect(report.annotations.hasPrefix("::error title=ssebench gate::"))
+    #expect(report.json["gates"]?[0]?["held"]?.asBool == false && report.json["exit_code"]?.asInt == 1)
   }
 
   @Test func otherLoadMachineOrDoubt_IsNotComparable() throws {

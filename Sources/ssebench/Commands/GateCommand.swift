@@ -32,58 +32,28 @@ enum GateCommand {
 
   private static func run(_ invocation: Invocation) throws -> ExitCode {
     let run = try StoredRunArguments.open(invocation.operands[0])
-    let gates = try gates(invocation.value("--gates"), of: run)
-    let known = KnownKeys(variantNames: run.summary.variants.compactMap { $0["name"]?.asString })
-    var problems: [String] = []
-    var needsBaseline = false
-    for (index, text) in gates.texts.enumerated() {
-      do throws(GateProblem) {
-        let gate = try GateExpression.parse(text, knownKeys: known)
-        needsBaseline = needsBaseline || gate.usesBaseline
-      } catch {
-        problems.append("\(invocation.value("--gates") ?? run.folder + "/scenario.json"): gates[\(index)]: \(error.sentence)")
-      }
-    }
-    if !problems.isEmpty { throw CommandFailure(.configuration, problems.joined(separator: "\n")) }
-
+    let gates = try GateArguments(invocation.value("--gates"), of: run)
     let baseline = try invocation.values("--baseline").map { try StoredRunArguments.open($0) }
     var differences: [String] = []
-    if needsBaseline {
+    if gates.needsBaseline {
       for other in baseline {
         for reason in Comparability.reasons(other.summary, run.summary, ignoring: invocation.values("--ignore"))
         where !differences.contains(reason) { differences.append(reason) }
       }
     }
     let samples: RunBaseline? =
-      baseline.isEmpty || !needsBaseline || !differences.isEmpty
+      baseline.isEmpty || !gates.needsBaseline || !differences.isEmpty
       ? nil
       : try StoredRunArguments.reporting { () throws(ReportFileError) in
         RunBaseline(candidate: try SampleReader.read([run]), baseline: try SampleReader.read(baseline))
       }
-    let judge = GateJudge(tree: run.summary.tree, baseline: samples, baselineIsDue: true)
-    let summary = run.summary.judged(by: judge.judge(gates))
+    let judge = GateJudge(
+      tree: run.summary.tree, baseline: samples, withoutBaseline: differences.isEmpty ? .fails : .notComparable)
+    let summary = run.summary.judged(by: judge.judge(gates.list))
     try write(summary, invocation)
     for difference in differences { Terminal.note("ssebench: not comparable: \(difference)") }
     let status = StoredRunArguments.exit(summary.exitStatus)
     return differences.isEmpty || status == .interrupted || status == .ioError ? status : .invalid
-  }
-
-  private static func gates(_ path: String?, of run: StoredRun) throws -> GateList {
-    guard let path else { return GateList.of(scenario: run.summary.tree["scenario"] ?? .null) }
-    let bytes = try StoredRunArguments.reporting { () throws(ReportFileError) in
-      try OutputFile.contents(path, limit: 16 << 20)
-    }
-    let value: JSONValue
-    do throws(JSONSyntaxError) {
-      value = try JSONReader.read(bytes, extended: true)
-    } catch {
-      throw CommandFailure(.data, "\(path): line \(error.line), column \(error.column): \(error.message)")
-    }
-    guard let list = GateList.list(value["gates"] ?? value) else {
-      throw CommandFailure(
-        .configuration, "\(path): expected a list of gates such as [\"ttft_ms.p99 < 400\"], or an object with `gates`")
-    }
-    return list
   }
 
   private static func write(_ summary: Summary, _ invocation: Invocation) throws {

@@ -76,8 +76,7 @@ enum HistoryCommand {
   private static func trend(_ history: History?, _ key: String, _ invocation: Invocation) throws(HistoryError) -> ExitCode {
     let points = try history?.trend(key: key, name: invocation.value("--name"), variant: invocation.value("--variant")) ?? []
     guard !points.isEmpty else {
-      let known = try history?.keys() ?? []
-      Terminal.note("ssebench: history: no values of '\(key)'\(suggestion(key, from: known))")
+      Terminal.note("ssebench: history: \(try absence(of: key, in: history, invocation))")
       return .noInput
     }
     let report = TrendReport(key: key, points: points)
@@ -88,6 +87,20 @@ enum HistoryCommand {
     }
     Terminal.result(invocation.has("--json") ? report.json.text(pretty: true) : report.text)
     return .success
+  }
+
+  /// Why there is no trend, in a sentence.
+  private static func absence(of key: String, in history: History?, _ invocation: Invocation) throws(HistoryError) -> String {
+    guard let history else {
+      return "there is no archive \(invocation.value("--db") ?? standardFile) yet; `ssebench history add RUN` makes it"
+    }
+    let known = try history.keys()
+    guard known.contains(key) else { return "no run has a figure '\(key)'\(suggestion(key, from: known))" }
+    let leftOut = try history.leftOut(key: key)
+    if leftOut > 0 {
+      return "no values of '\(key)' to show; \(leftOut) runs that have it are partial or not to be trusted and are left out"
+    }
+    return "no values of '\(key)' under this --name and --variant; `ssebench history list` shows the names"
   }
 
   private static func add(_ path: String, _ folders: [String]) throws(HistoryError) -> ExitCode {

@@ -26,6 +26,7 @@ enum ReportCommand {
   private static func run(_ invocation: Invocation) throws -> ExitCode {
     let run = try StoredRunArguments.open(invocation.operands[0])
     let charts = ChartData.read(folder: run.folder, variants: run.summary.variants.compactMap { $0["name"]?.asString })
+    for problem in charts.problems { Terminal.note("ssebench: \(run.folder): not shown: \(problem)") }
     switch invocation.value("--format") {
     case "html"?: Terminal.result(HTMLReport.text(run.summary, charts: charts))
     case "markdown"?: Terminal.result(MarkdownReport.text(run.summary, charts: charts))
