@@ -136,18 +136,23 @@ class Scene:
         sys.exit(f"nothing answers on port {port}")
 
     def curl(self, url, *more, tokens=100):
-        """First byte and end in seconds, HTTP version and body size of one streamed chat answer, as curl sees it."""
+        """Seconds until half of the body was there and until its end, and the body's size: one streamed chat answer as
+        curl sees it. (curl's own time to the first byte counts HTTP/2's settings as one.)"""
         body = json.dumps({"model": "m", "stream": True, "max_tokens": tokens,
                            "messages": [{"role": "user", "content": "x"}]})
-        result = subprocess.run(
-            ["curl", "-s", "-g", "-o", "/dev/null", "--cacert", f"{self.folder}/cert.pem",
-             "-H", "Content-Type: application/json", "-d", body, "--max-time", "60",
-             "-w", "%{time_starttransfer} %{time_total} %{http_version} %{size_download} %{http_code}", *more, url],
-            capture_output=True, text=True, timeout=90)
-        first, total, version, size, status = result.stdout.split()
-        print(f"curl {' '.join(more)}: HTTP/{version}, status {status}, first byte after {float(first):.3f} s of "
-              f"{float(total):.3f} s, {size} bytes")
-        return float(first), float(total), version, int(size)
+        arrivals, size, start = [], 0, time.monotonic()
+        process = subprocess.Popen(
+            ["curl", "-s", "-g", "-N", "--cacert", f"{self.folder}/cert.pem", "-H", "Content-Type: application/json",
+             "-d", body, "--max-time", "60", *more, url], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        with process.stdout as out:
+            while data := os.read(out.fileno(), 65536):
+                size += len(data)
+                arrivals.append((time.monotonic() - start, size))
+        process.wait(timeout=60)
+        half = next((at for at, count in arrivals if 2 * count >= size), 0)
+        end = arrivals[-1][0] if arrivals else 0
+        print(f"curl {' '.join(more)}: half of {size} bytes after {half:.3f} s of {end:.3f} s, in {len(arrivals)} reads", flush=True)
+        return half, end, size
 
     def run(self, name, endpoint, load=None, client=None, request=None, expected=None, limit=280, **more):
         """One run of one variant; what it wrote. `expected`: numbered events of a session (chat: tokens + 2)."""
