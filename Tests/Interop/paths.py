@@ -69,15 +69,24 @@ def free_ports(count):
 
 
 def holds_back(url, folder, *more):
-    """Whether the first byte comes late in the life of the answer, as curl sees it."""
+    """Whether half of the body comes late in the life of the answer, as curl sees it.
+
+    Not curl's own time to the first byte: it counts HTTP/2's settings as one.
+    """
     body = json.dumps({"model": "m", "stream": True, "max_tokens": TOKENS, "messages": [{"role": "user", "content": "x"}]})
-    result = subprocess.run(
-        ["curl", "-s", "-o", "/dev/null", "--cacert", f"{folder}/cert.pem", "-H", "Content-Type: application/json", "-d", body,
-         "-w", "%{time_starttransfer} %{time_total} %{http_code} %{size_download}", *more, url],
-        capture_output=True, text=True, timeout=60)
-    first, total, status, size = result.stdout.split()
-    print(f"curl {url} {' '.join(more)}: first byte after {float(first):.3f} s of {float(total):.3f} s, status {status}, {size} bytes")
-    return float(first) > 0.8 * float(total)
+    arrivals, size, start = [], 0, time.monotonic()
+    process = subprocess.Popen(
+        ["curl", "-s", "-N", "--max-time", "60", "--cacert", f"{folder}/cert.pem", "-H", "Content-Type: application/json", "-d", body,
+         *more, url], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    with process.stdout as out:
+        while data := os.read(out.fileno(), 65536):
+            size += len(data)
+            arrivals.append((time.monotonic() - start, size))
+    process.wait(timeout=60)
+    half = next((at for at, count in arrivals if 2 * count >= size), 0)
+    end = arrivals[-1][0] if arrivals else 0
+    print(f"curl {url} {' '.join(more)}: half of {size} bytes after {half:.3f} s of {end:.3f} s, in {len(arrivals)} reads")
+    return half > 0.8 * end
 
 
 def run(folder, name, url, http="auto", headers=None, sessions=20, concurrency=20, tokens=TOKENS):
@@ -102,6 +111,7 @@ def run(folder, name, url, http="auto", headers=None, sessions=20, concurrency=2
     variant = summary["variants"][0]
     codes = [w["code"] for w in summary["warnings"]]
     print(f"{name}: {variant['sessions']['completed']} of {sessions} completed, ttft p50 {variant['ttft_ms']['p50']} ms, "
+          f"{ {kind: n for kind, n in variant['errors'].items() if n} or 'no errors'} {variant['error_samples'] or ''}, "
           f"fake {variant['streaming']['fake_ratio']}, connections {variant['connections']}, "
           f"{variant['instrument']['cpu_s_per_million_events']} CPU µs an event, {[c for c in codes if c != 'sample_too_small']}")
     return variant, codes
