@@ -185,12 +185,12 @@ import Testing
       run.record.seed = 42
       run.record.scenario = .object(["name": .string("sharded")])
       run.record.shard = RunShard(index: index, count: 2)
-      run.seconds = [(2_003, 10), (2_203, 10)].map { wall, live in
+      run.seconds = [(2_003, 10), (2_203, 10)].map { (wall: Int, live: Int) -> (variant: String, row: TimeSeriesRow) in
         var row = TimeSeriesRow()
-        row.wallMilliseconds = 1_796_052_000_000 + wall
+        row.wallMilliseconds = 1_796_052_000_000 + Int64(wall)
         row.time = Double(wall) / 1e3
         row.started = 5
-        row.live = live
+        row.live = Int64(live)
         return ("whatwg", row)
       }
       let path = "\(scratch.path)/shard-\(index)"
