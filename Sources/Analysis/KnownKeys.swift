@@ -66,8 +66,11 @@ package struct KnownKeys: Sendable {
   }()
 
   private static let runKeys: Set<String> = {
-    let run = leaves(of: Summary.run(RunRecord())).map { "run.\($0)" }
-    return Set(run).union(leaves(of: Summary.machine(MachineRecord())).map { "machine.\($0)" })
+    var record = RunRecord()
+    record.mergedShards = [0]
+    record.machine.clock = HostClock(reference: "", isFine: true, offset: 0, uncertainty: 0, samples: 0)
+    let run = leaves(of: Summary.run(record)).map { "run.\($0)" }
+    return Set(run).union(leaves(of: Summary.machine(record.machine)).map { "machine.\($0)" })
   }()
 
   /// Paths of numbers, truth values and nulls: whatever a gate could compare.

@@ -1,7 +1,7 @@
 // Records of shards are added to one record: counters and histograms without loss, figures of hosts kept apart. The
 // result does not depend on the order. Knows no file.
 
-package import Primitives
+internal import Primitives
 package import Recording
 
 package struct RunMerge {
@@ -11,16 +11,11 @@ package struct RunMerge {
   }
 
   private var merged: RunRecord?
-  private var shards: [Int: String] = [:]
-  private var hosts: [(index: Int, json: JSONValue)] = []
-  private var starts: [(at: Int64, name: String)] = []
-  private var lastEnd: Int64 = 0
-  private var warnings: [(index: Int, warning: RunWarning)] = []
-  private var partial: [(index: Int, because: String)] = []
-  private var liveWeights: [String: (places: Double, taken: Double)] = [:]
-  private var memories: [String: [(weight: Double, figures: MemoryFigures)]] = [:]
-  private var modelsAsked: [String: String] = [:]
-  private var ioError = false
+  /// Whose folder a shard came from.
+  private var names: [Int: String] = [:]
+  private var hosts: [HostRecord] = []
+  private var warnings: [RunWarning] = []
+  private var counted: Set<String> = []
 
   package init() {}
 
@@ -29,70 +24,74 @@ package struct RunMerge {
     guard let shard = record.shard else {
       throw Refusal(message: "\(name) is no shard: it was run without --shard")
     }
-    let indices = record.mergedShards.isEmpty ? [shard.index] : record.mergedShards
+    let isMerged = !record.mergedShards.isEmpty
+    if isMerged && record.hosts.map(\.shard).sorted() != record.mergedShards {
+      throw Refusal(message: "\(name) does not say what its shards had; merge those shards themselves")
+    }
+    let own = isMerged ? record.hosts : [HostRecord(record)]
     if let merged { try check(record, against: merged, name: name) }
-    for index in indices {
-      if let other = shards[index] { throw Refusal(message: "\(name) holds shard \(index), and so does \(other)") }
-      if index < 0 || index >= shard.count { throw Refusal(message: "\(name): shard \(index) of \(shard.count) cannot be") }
+    for host in own {
+      if let other = names[host.shard] { throw Refusal(message: "\(name) holds shard \(host.shard), and so does \(other)") }
+      if host.shard < 0 || host.shard >= shard.count {
+        throw Refusal(message: "\(name): shard \(host.shard) of \(shard.count) cannot be")
+      }
     }
-    for index in indices { shards[index] = name }
-    let first = indices.min() ?? 0
-    let label = indices.count == 1 ? "Shard \(first)" : "Shards \(indices.map(String.init).joined(separator: ", "))"
-    starts.append((record.startedAtMilliseconds, label))
-    lastEnd = max(lastEnd, record.startedAtMilliseconds + Int64(record.durationSeconds * 1e3))
-    ioError = ioError || record.ioError
-    if let because = Self.ownReason(record) {
-      partial.append((first, record.mergedShards.isEmpty ? "\(label): \(because)" : because))
+    for host in own { names[host.shard] = name }
+    hosts += own
+    if isMerged {
+      warnings += record.warnings.filter { !Self.ofTheWhole.contains($0.code) || $0.shard != nil }
+    } else {
+      // What makes one shard not to be trusted does so for the whole, though it may vanish in the sum.
+      let doubts = Warnings.of(record).filter { Judgement.invalidating.contains($0.code) && !record.warnings.contains($0) }
+      warnings += (record.warnings + doubts).map { Self.labelled($0, own[0]) }
     }
-    for warning in record.warnings { warnings.append((first, relabelled(warning, label, record))) }
-    // What makes one shard not to be trusted does so for the whole, though it may vanish in the sum.
-    for warning in Warnings.of(record) where Judgement.invalidating.contains(warning.code) && !record.warnings.contains(warning) {
-      warnings.append((first, relabelled(warning, label, record)))
-    }
-    hosts.append((first, host(record, indices)))
     if merged == nil { merged = header(record) }
+    if let asked = merged?.startAtMilliseconds, asked != record.startAtMilliseconds { merged?.startAtMilliseconds = nil }
     for variant in record.variants { add(variant) }
   }
+
+  /// Warnings that `finish` finds by looking at all shards.
+  private static let ofTheWhole: Set<String> = ["started_late", "clock_uncertain"]
 
   /// The run of all shards that were added; `unreadable` are folders that could not be read, by name.
   package func finish(unreadable: [String]) -> RunRecord? {
     guard var record = merged else { return nil }
-    let count = record.shard?.count ?? shards.count
-    record.startedAtMilliseconds = starts.map(\.at).min() ?? 0
-    record.durationSeconds = Double(max(0, lastEnd - record.startedAtMilliseconds)) / 1e3
-    record.mergedShards = shards.keys.sorted()
-    record.missingShards = (0..<count).filter { shards[$0] == nil }
-    record.ioError = ioError
-    record.warnings = warnings.sorted { ($0.index, $0.warning.message) < ($1.index, $1.warning.message) }.map(\.warning)
-    var reasons = partial.sorted { ($0.index, $0.because) < ($1.index, $1.because) }.map(\.because)
-    if let missing = Self.missing(record.missingShards, of: count) { reasons.insert(missing, at: 0) }
-    for name in unreadable.sorted() { reasons.append("\(name) could not be read.") }
-    record.partialBecause = reasons.isEmpty ? nil : reasons.joined(separator: " ")
-    if let late = late(record.durationSeconds) { record.warnings.append(late) }
-    for variant in record.variants {
-      if let weight = liveWeights[variant.name], weight.places > 0 { variant.steadyLiveRatio = weight.taken / weight.places }
-      variant.memory = memory(memories[variant.name] ?? [])
-    }
+    let hosts = hosts.sorted { $0.shard < $1.shard }
+    let count = record.shard?.count ?? hosts.count
+    let start = hosts.map(\.correctedStart).min() ?? 0
+    let end = hosts.map { $0.correctedStart + Int64(($0.durationSeconds * 1e9).rounded()) }.max() ?? start
+    // Rounded down, so that no instant of a shard comes before it.
+    record.startedAtMilliseconds = start >= 0 ? start / 1_000_000 : 0
+    record.durationSeconds = Double(max(0, end - start)) / 1e9
+    record.loadStarts = MergeClock.firstStarts(hosts)
+    record.hosts = hosts
+    record.mergedShards = hosts.map(\.shard)
+    record.missingShards = (0..<count).filter { names[$0] == nil }
+    record.ioError = hosts.contains(where: \.ioError)
+    record.warnings = warnings.sorted { ($0.shard ?? -1, $0.code, $0.message) < ($1.shard ?? -1, $1.code, $1.message) }
+    record.warnings += MergeClock(hosts, duration: record.durationSeconds).warnings
+    record.partialBecause = Self.partial(hosts, record.missingShards, of: count, unreadable)
+    for variant in record.variants { addReals(to: variant, hosts) }
     return record
   }
 
-  private static func missing(_ shards: [Int], of count: Int) -> String? {
-    if shards.isEmpty { return nil }
-    return "\(shards.count == 1 ? "Shard" : "Shards") \(shards.map(String.init).joined(separator: ", ")) of \(count) missing."
-  }
-
-  /// Why a record is partial, but for shards that it lacked: those may come with another record.
-  private static func ownReason(_ record: RunRecord) -> String? {
-    guard let because = record.partialBecause else { return nil }
-    guard let missing = missing(record.missingShards, of: record.shard?.count ?? 0), because.hasPrefix(missing) else {
-      return because
+  private static func partial(
+    _ hosts: [HostRecord], _ missing: [Int], of count: Int, _ unreadable: [String]
+  ) -> String? {
+    var reasons: [String] = []
+    if !missing.isEmpty {
+      reasons.append("\(missing.count == 1 ? "Shard" : "Shards") \(missing.map(String.init).joined(separator: ", ")) of \(count) missing.")
     }
-    let rest = because.dropFirst(missing.count).drop { $0 == " " }
-    return rest.isEmpty ? nil : String(rest)
+    for host in hosts {
+      if let because = host.partialBecause {
+        reasons.append("Shard \(host.shard): \(because)")
+      } else if host.ioError {
+        reasons.append("Shard \(host.shard): an output could not be written.")
+      }
+    }
+    for name in unreadable.sorted() { reasons.append("\(name) could not be read.") }
+    return reasons.isEmpty ? nil : reasons.joined(separator: " ")
   }
-
-  /// Per shard: where it ran, what it used, how it ended.
-  package var hostList: JSONValue { .array(hosts.sorted { $0.index < $1.index }.map(\.json)) }
 
   private func check(_ record: RunRecord, against first: RunRecord, name: String) throws(Refusal) {
     if record.shard?.count != first.shard?.count {
@@ -103,7 +102,9 @@ package struct RunMerge {
       throw Refusal(
         message: "\(name) was run by ssebench \(record.version) (\(record.build)); the others by \(first.version) (\(first.build))")
     }
-    if record.scenario != first.scenario { throw Refusal(message: "\(name) ran another scenario than the others") }
+    if let difference = ScenarioDifference.first(record.scenario, first.scenario) {
+      throw Refusal(message: "\(name) ran another scenario than the others: \(difference)")
+    }
     if record.variants.map(\.name) != first.variants.map(\.name) {
       throw Refusal(message: "\(name) has other variants than the others")
     }
@@ -117,34 +118,21 @@ package struct RunMerge {
     header.command = "ssebench merge"
     header.shard = record.shard.map { RunShard(index: 0, count: $0.count) }
     header.machine.host = ""
+    header.machine.clock = nil
     header.variants = record.variants.map { VariantRecord(name: $0.name, client: $0.client) }
     return header
   }
 
+  /// Adds what can be added in any order: whole numbers, histograms, maxima.
   private mutating func add(_ own: VariantRecord) {
     guard let sum = merged?.variants.first(where: { $0.name == own.name }) else { return }
-    let isFirst = sum.total.counters.started == 0 && sum.measuredSeconds == 0
+    let isFirst = counted.insert(own.name).inserted
     sum.total.add(own.total)
     sum.planned = isFirst ? own.planned : sum.planned.flatMap { planned in own.planned.map { planned + $0 } }
-    // The sum of the peaks bounds the peak of the sum; the aligned seconds give the better figure.
-    sum.peakLive += own.peakLive
     sum.measuredSeconds = max(sum.measuredSeconds, own.measuredSeconds)
-    sum.requestedRate = Self.plus(sum.requestedRate, own.requestedRate)
-    sum.achievedRate = Self.plus(sum.achievedRate, own.achievedRate)
-    if let places = own.requestedConcurrency {
-      sum.requestedConcurrency = (sum.requestedConcurrency ?? 0) + places
-      if let ratio = own.steadyLiveRatio {
-        let before = liveWeights[own.name] ?? (0, 0)
-        liveWeights[own.name] = (before.places + Double(places), before.taken + ratio * Double(places))
-      }
-    }
     for (model, count) in own.models { sum.models[model, default: 0] += count }
     sum.modelAsked = sum.modelAsked ?? own.modelAsked
     sum.memoryAbsentBecause = sum.memoryAbsentBecause ?? own.memoryAbsentBecause
-    if let memory = own.memory {
-      memories[own.name, default: []].append((Double(max(1, own.total.counters.tokens)), memory))
-    }
-    sum.instrument = Self.plus(sum.instrument, own.instrument, isFirst: isFirst)
     for (kind, texts) in own.errorSamples {
       sum.errorSamples[kind] = Array(Set((sum.errorSamples[kind] ?? []) + texts).sorted().prefix(3))
     }
@@ -166,29 +154,48 @@ package struct RunMerge {
     }
   }
 
-  private static func plus(_ a: Double?, _ b: Double?) -> Double? { a == nil && b == nil ? nil : (a ?? 0) + (b ?? 0) }
+  /// Adds what is real, in the order of the shards.
+  private func addReals(to sum: VariantRecord, _ hosts: [HostRecord]) {
+    let parts = hosts.compactMap { host in host.variants.first { $0.name == sum.name } }
+    func total(_ value: (HostVariant) -> Double?) -> Double? {
+      let known = parts.compactMap(value)
+      return known.isEmpty ? nil : known.reduce(0, +)
+    }
+    sum.requestedRate = total(\.requestedRate)
+    sum.achievedRate = total(\.achievedRate)
+    let places = parts.compactMap(\.requestedConcurrency)
+    sum.requestedConcurrency = places.isEmpty ? nil : places.reduce(0, +)
+    let weighed = parts.compactMap { part in part.steadyLiveRatio.map { ($0, Double(part.requestedConcurrency ?? 0)) } }
+    let weight = weighed.reduce(0) { $0 + $1.1 }
+    sum.steadyLiveRatio = weight > 0 ? weighed.reduce(0) { $0 + $1.0 * $1.1 } / weight : nil
+    // The sum of the peaks bounds the peak of the sum; the aligned seconds give the better figure.
+    sum.peakLive = parts.reduce(0) { $0 + $1.peakLive }
+    sum.instrument = Self.instrument(parts.map(\.instrument))
+    sum.memory = memory(parts.compactMap { part in part.memory.map { (Double(max(1, part.tokens)), $0) } })
+  }
 
-  private static func plus(_ a: InstrumentRecord, _ b: InstrumentRecord, isFirst: Bool) -> InstrumentRecord {
-    if isFirst { return b }
-    var sum = a
-    sum.cpuSeconds += b.cpuSeconds
-    sum.busiestWorkerRatio = max(a.busiestWorkerRatio, b.busiestWorkerRatio)
-    sum.saturatedSeconds = max(a.saturatedSeconds, b.saturatedSeconds)
-    sum.runQueueWaitRatio = [a.runQueueWaitRatio, b.runQueueWaitRatio].compactMap { $0 }.max()
-    sum.workers += b.workers
-    sum.realtime = a.realtime && b.realtime
-    sum.mockCPUSeconds = plus(a.mockCPUSeconds, b.mockCPUSeconds)
-    sum.mockEvents = [a.mockEvents, b.mockEvents].compactMap { $0 }.reduce(nil) { ($0 ?? 0) + $1 }
-    sum.mockRunQueueWaitRatio = [a.mockRunQueueWaitRatio, b.mockRunQueueWaitRatio].compactMap { $0 }.max()
-    sum.receiveQueueBytes = [a.receiveQueueBytes, b.receiveQueueBytes].compactMap { $0 }.max()
+  private static func instrument(_ parts: [InstrumentRecord]) -> InstrumentRecord {
+    guard var sum = parts.first else { return InstrumentRecord() }
+    for part in parts.dropFirst() {
+      sum.cpuSeconds += part.cpuSeconds
+      sum.busiestWorkerRatio = max(sum.busiestWorkerRatio, part.busiestWorkerRatio)
+      sum.saturatedSeconds = max(sum.saturatedSeconds, part.saturatedSeconds)
+      sum.runQueueWaitRatio = [sum.runQueueWaitRatio, part.runQueueWaitRatio].compactMap { $0 }.max()
+      sum.workers += part.workers
+      sum.realtime = sum.realtime && part.realtime
+      sum.mockCPUSeconds = plus(sum.mockCPUSeconds, part.mockCPUSeconds)
+      sum.mockEvents = [sum.mockEvents, part.mockEvents].compactMap { $0 }.reduce(nil) { ($0 ?? 0) + $1 }
+      sum.mockRunQueueWaitRatio = [sum.mockRunQueueWaitRatio, part.mockRunQueueWaitRatio].compactMap { $0 }.max()
+      sum.receiveQueueBytes = [sum.receiveQueueBytes, part.receiveQueueBytes].compactMap { $0 }.max()
+    }
     return sum
   }
+
+  private static func plus(_ a: Double?, _ b: Double?) -> Double? { a == nil && b == nil ? nil : (a ?? 0) + (b ?? 0) }
 
   /// Means weighted by tokens; peaks and what is held are of the host where they were highest.
   private func memory(_ parts: [(weight: Double, figures: MemoryFigures)]) -> MemoryFigures? {
     guard !parts.isEmpty else { return nil }
-    // Sorted, so that sums of doubles come out the same in any order of the shards.
-    let parts = parts.sorted { ($0.weight, $0.figures.slopeBytesPerToken ?? 0) < ($1.weight, $1.figures.slopeBytesPerToken ?? 0) }
     func mean(_ path: KeyPath<MemoryFigures, Double?>) -> Double? {
       let known = parts.compactMap { part in part.figures[keyPath: path].map { (part.weight, $0) } }
       let weight = known.reduce(0) { $0 + $1.0 }
@@ -220,37 +227,11 @@ package struct RunMerge {
     return figures
   }
 
-  private func relabelled(_ warning: RunWarning, _ label: String, _ record: RunRecord) -> RunWarning {
-    guard record.mergedShards.isEmpty else { return warning }
-    let host = record.machine.host.isEmpty ? "" : " (\(record.machine.host))"
+  private static func labelled(_ warning: RunWarning, _ host: HostRecord) -> RunWarning {
+    let place = host.name.isEmpty ? "" : " (\(host.name))"
     var own = warning
-    own.message = "\(label)\(host): \(warning.message)"
+    own.message = "Shard \(host.shard)\(place): \(warning.message)"
+    own.shard = host.shard
     return own
-  }
-
-  /// Shards that began so much later than the first that the load was not the one asked for.
-  private func late(_ duration: Double) -> RunWarning? {
-    guard let first = starts.map(\.at).min() else { return nil }
-    let allowed = max(1, 0.05 * duration)
-    let behind = starts.filter { Double($0.at - first) / 1e3 > allowed }.sorted { $0.at < $1.at }
-    guard let last = behind.last else { return nil }
-    return RunWarning(
-      code: "started_late",
-      message:
-        "\(behind.map(\.name).joined(separator: ", ")) started up to \(Number.text(Double(last.at - first) / 1e3)) s after the first; \(Number.text(allowed)) s are allowed.",
-      hint: "Give all shards the same `--start-at`, late enough for the slowest of them.")
-  }
-
-  private func host(_ record: RunRecord, _ indices: [Int]) -> JSONValue {
-    let rss = record.variants.compactMap { $0.memory?.peakRSSBytes }.max()
-    return .object([
-      "shards": .array(indices.sorted().map { .integer(Int64($0)) }), "host": .string(record.machine.host),
-      "started_at_ms": .integer(record.startedAtMilliseconds), "duration_s": Figure.real(record.durationSeconds),
-      "cpu_s": Figure.real(record.variants.reduce(0) { $0 + $1.instrument.cpuSeconds }),
-      "peak_rss_bytes": Figure.whole(rss),
-      "completed": .integer(record.variants.reduce(0) { $0 + $1.total.counters.completed }),
-      "failed": .integer(record.variants.reduce(0) { $0 + $1.total.counters.failed }),
-      "partial_because": Figure.word(record.partialBecause),
-    ])
   }
 }

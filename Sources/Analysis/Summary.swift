@@ -23,6 +23,7 @@ package struct Summary: Sendable {
       ("scenario", record.scenario),
       ("variants", .array(variants)),
     ])
+    if !record.hosts.isEmpty { object["hosts"] = HostFigures.tree(record.hosts, duration: record.durationSeconds) }
     let gates = GateJudge(tree: .object(object), baseline: baseline).judge(GateList.of(scenario: record.scenario))
     let judgement = Judgement(record, warnings: warnings, gates: gates)
     object["gates"] = .array(gates.map(\.json))
@@ -45,7 +46,7 @@ package struct Summary: Sendable {
       guard let code = warning["code"]?.asString else { return nil }
       return RunWarning(
         code: code, message: warning["message"]?.asString ?? "", hint: warning["hint"]?.asString ?? "",
-        variant: warning["variant"]?.asString)
+        variant: warning["variant"]?.asString, shard: warning["shard"]?.asInt)
     }
   }
 
@@ -59,10 +60,12 @@ package struct Summary: Sendable {
       ("partial_because", Figure.word(record.partialBecause)), ("command", .string(record.command)),
       ("warm_up_s", Figure.real(record.warmUpSeconds)),
     ])
+    run["start_at_ms"] = Figure.whole(record.startAtMilliseconds)
     run["shard"] = record.shard.map { .object(["index": Figure.whole($0.index), "count": Figure.whole($0.count)]) } ?? .null
     if !record.mergedShards.isEmpty {
       run["merged_shards"] = .array(record.mergedShards.map { .integer(Int64($0)) })
       run["missing_shards"] = .array(record.missingShards.map { .integer(Int64($0)) })
+      run["alignment"] = MergeClock(record.hosts, duration: record.durationSeconds).tree
     }
     return .object(run)
   }
@@ -72,7 +75,7 @@ package struct Summary: Sendable {
       "system": .string(machine.system), "kernel": .string(machine.kernel), "processor": .string(machine.processor),
       "cores": .integer(Int64(machine.cores)), "memory_bytes": .integer(machine.memoryBytes),
       "governor": Figure.word(machine.governor), "descriptor_limit": .integer(Int64(machine.descriptorLimit)),
-      "host": .string(machine.host),
+      "host": .string(machine.host), "clock": HostFigures.clock(machine.clock),
     ])
   }
 
@@ -95,7 +98,7 @@ package struct Summary: Sendable {
   private static func json(_ warning: RunWarning) -> JSONValue {
     .object([
       "code": .string(warning.code), "message": .string(warning.message), "hint": .string(warning.hint),
-      "variant": Figure.word(warning.variant),
+      "variant": Figure.word(warning.variant), "shard": Figure.whole(warning.shard),
     ])
   }
 

@@ -36,6 +36,7 @@ package enum SummarySchema {
             "properties": .object([
               "code": .object(["type": .string("string")]), "message": .object(["type": .string("string")]),
               "hint": .object(["type": .string("string")]), "variant": nullable("string"),
+              "shard": .object(["type": .array([.string("integer"), .string("null")])]),
             ]),
           ]))
       case "verdict_reasons": properties[key] = list(.object(["type": .string("string")]))

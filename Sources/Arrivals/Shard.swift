@@ -25,6 +25,9 @@ package struct Shard: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { "\(index)/\(count)" }
 
+  /// This shard's part of `total` things that are dealt in turn: 0, 1, … `total` − 1 that are `index` modulo `count`.
+  package func share(of total: Int) -> Int { total > index ? (total - index + count - 1) / count : 0 }
+
   /// Digits only: no sign, no blank.
   private static func number(_ text: some StringProtocol) -> Int? {
     !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
@@ -52,16 +55,20 @@ extension Shard {
   /// The shard of this process; nil where it is alone.
   ///
   /// Every launcher that left its variables must say the same, and so must `flag`. A launcher of one process says
-  /// nothing. Slurm's variables of a batch step are those of the allocation and give way to an MPI launcher inside it.
+  /// nothing. In the batch script of a Slurm job its variables are those of the whole allocation: they give way to
+  /// `flag` and to an MPI launcher inside it, and alone they are an error, since nothing runs the other shards.
   package static func fromEnvironment(
     flag: String?, _ environment: [String: String]
   ) throws(ShardProblem) -> Shard? {
     var found: [(name: String, shard: Shard)] = []
     for launcher in launchers {
       guard let shard = try read(launcher, environment) else { continue }
-      let hasMPI = !found.isEmpty
-      let isBatchStep = shard.index == 0 && environment["SLURM_STEP_ID"] == nil
-      if launcher.name == "Slurm" && hasMPI && isBatchStep { continue }
+      if launcher.name == "Slurm" && shard.count > 1 && isBatchScript(environment) {
+        if flag != nil || !found.isEmpty { continue }
+        throw ShardProblem(
+          description: "this is the batch script of a Slurm job of \(shard.count) tasks, and no task of it; "
+            + "start the shards with `srun`, or give --shard I/N")
+      }
       if shard.count > 1 { found.append((launcher.name, shard)) }
     }
     if let flag {
@@ -80,6 +87,12 @@ extension Shard {
           + "Unset the variables of the one that does not count")
     }
     return first.shard
+  }
+
+  /// `srun` gives each task the number of its step; the batch script has none, or one that is no number.
+  private static func isBatchScript(_ environment: [String: String]) -> Bool {
+    environment["SLURM_PROCID"] == "0" && environment["SLURM_JOB_ID"] != nil
+      && environment["SLURM_STEP_ID"].flatMap { Int($0) } == nil
   }
 
   private static func read(

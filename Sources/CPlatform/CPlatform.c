@@ -166,6 +166,7 @@ static int64_t read_clock(clockid_t clock) {
 
 int64_t CPlatform_thread_cpu_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 int64_t CPlatform_monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
+int64_t CPlatform_realtime_ns(void) { return read_clock(CLOCK_REALTIME); }
 
 int CPlatform_enter_realtime(void) {
   struct sched_param parameter = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};

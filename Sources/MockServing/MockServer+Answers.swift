@@ -1,6 +1,7 @@
 // A request finds its answer: the paths of the contract. Streams begin in MockServer+Streams; the rest is answered
 // here at once.
 
+internal import CPlatform
 internal import Primitives
 internal import Scenarios
 
@@ -39,6 +40,9 @@ extension MockServer {
     switch route {
     case .health:
       send(slot, status: 200, contentType: "application/json", body: Array(#"{"status":"ok"}"#.utf8))
+    case .time:
+      send(
+        slot, status: 200, contentType: "application/json", body: Array("{\"unix_ns\":\(CPlatform_realtime_ns())}".utf8))
     case .metrics:
       send(
         slot, status: 200, contentType: "text/plain; version=0.0.4", body: Array(counters.prometheus().utf8))
@@ -61,7 +65,9 @@ extension MockServer {
   // MARK: whole answers
 
   mutating func send(_ slot: Int, status: Int, contentType: String, body: [UInt8], more: String = "") {
-    sendHead(slot, status: status, contentType: contentType, length: body.count, more: more)
+    // For hosts that hold their clocks against this one.
+    let time = "X-Ssebench-Time: \(CPlatform_realtime_ns())\r\n"
+    sendHead(slot, status: status, contentType: contentType, length: body.count, more: more + time)
     if !connections[slot].pointee.flags.contains(.headOnly) { put(body) }
     afterAnswer(slot)
   }
@@ -134,7 +140,7 @@ extension MockServer {
 
 /// What a path stands for.
 enum Route: Equatable {
-  case health, metrics, events
+  case health, time, metrics, events
   case models(String?)
   /// `streams`: whether the path alone says that a stream is wanted; nil: the body says.
   case llm(API, model: String?, streams: Bool?)
@@ -142,6 +148,7 @@ enum Route: Equatable {
   init?(path: String) {
     switch path {
     case "/health", "/": self = .health
+    case "/time": self = .time
     case "/metrics": self = .metrics
     case "/events": self = .events
     case "/v1/models": self = .models(nil)
@@ -171,7 +178,7 @@ enum Route: Equatable {
 
   var methods: [String] {
     switch self {
-    case .health, .metrics, .models: ["GET", "HEAD"]
+    case .health, .time, .metrics, .models: ["GET", "HEAD"]
     case .events: ["GET", "HEAD", "POST"]
     case .llm: ["POST"]
     }

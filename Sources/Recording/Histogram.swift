@@ -8,6 +8,9 @@ package struct HistogramCells {
   @usableFromInline var count: Int64 = 0
   @usableFromInline var sum: Double = 0
   @usableFromInline var sumOfSquares: Double = 0
+  /// What the two sums lost to rounding when histograms were added: with it a sum of shards is the same in any order.
+  var sumRest: Double = 0
+  var sumOfSquaresRest: Double = 0
   @usableFromInline var lowest: Int64 = .max
   @usableFromInline var largest: Int64 = 0
 
@@ -94,6 +97,8 @@ package final class Histogram: @unchecked Sendable {
     guard let exact, count > 0 else { return }
     cells.pointee.sum = exact.sum
     cells.pointee.sumOfSquares = exact.sumOfSquares
+    cells.pointee.sumRest = exact.sumRest
+    cells.pointee.sumOfSquaresRest = exact.sumOfSquaresRest
     if Self.inLayout(exact.lowest), Self.index(of: exact.lowest) == Self.index(of: lowest) {
       cells.pointee.lowest = exact.lowest
     }
@@ -108,6 +113,9 @@ package final class Histogram: @unchecked Sendable {
     package var sumOfSquares: Double
     package var lowest: Int64
     package var largest: Int64
+    /// Parts of the sums that a double beside its larger part has no room for.
+    package var sumRest: Double = 0
+    package var sumOfSquaresRest: Double = 0
 
     package init(sum: Double, sumOfSquares: Double, lowest: Int64, largest: Int64) {
       self.sum = sum
@@ -115,6 +123,13 @@ package final class Histogram: @unchecked Sendable {
       self.lowest = lowest
       self.largest = largest
     }
+  }
+
+  package var exactSums: ExactSums {
+    var sums = ExactSums(sum: sum, sumOfSquares: sumOfSquares, lowest: lowest, largest: largest)
+    sums.sumRest = cells.pointee.sumRest
+    sums.sumOfSquaresRest = cells.pointee.sumOfSquaresRest
+    return sums
   }
 
   private static func inLayout(_ value: Int64) -> Bool { value >= 0 && value <= highest }
@@ -155,10 +170,26 @@ package final class Histogram: @unchecked Sendable {
     let others = other.cells.pointee.counts
     for index in Self.index(of: other.lowest)...Self.index(of: other.largest) { counts[index] += others[index] }
     cells.pointee.count += other.count
-    cells.pointee.sum += other.sum
-    cells.pointee.sumOfSquares += other.sumOfSquares
+    let theirs = other.exactSums
+    (cells.pointee.sum, cells.pointee.sumRest) = Self.plus(sum, cells.pointee.sumRest, theirs.sum, theirs.sumRest)
+    (cells.pointee.sumOfSquares, cells.pointee.sumOfSquaresRest) = Self.plus(
+      sumOfSquares, cells.pointee.sumOfSquaresRest, theirs.sumOfSquares, theirs.sumOfSquaresRest)
     cells.pointee.lowest = min(lowest, other.lowest)
     cells.pointee.largest = max(largest, other.largest)
+  }
+
+  /// The sum of two numbers of two parts each, exact for whole numbers below 2^105 (Knuth's two-sum): whatever the order
+  /// of many, the result is the same.
+  private static func plus(_ a: Double, _ aRest: Double, _ b: Double, _ bRest: Double) -> (Double, Double) {
+    func twoSum(_ x: Double, _ y: Double) -> (sum: Double, rest: Double) {
+      let sum = x + y
+      let part = sum - x
+      return (sum, (x - (sum - part)) + (y - part))
+    }
+    let high = twoSum(a, b)
+    let low = twoSum(aRest, bRest)
+    let first = twoSum(high.sum, high.rest + low.sum)
+    return twoSum(first.sum, first.rest + low.rest)
   }
 
   package func clear() {
@@ -168,6 +199,8 @@ package final class Histogram: @unchecked Sendable {
     cells.pointee.count = 0
     cells.pointee.sum = 0
     cells.pointee.sumOfSquares = 0
+    cells.pointee.sumRest = 0
+    cells.pointee.sumOfSquaresRest = 0
     cells.pointee.lowest = .max
     cells.pointee.largest = 0
   }

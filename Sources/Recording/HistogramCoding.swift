@@ -57,48 +57,18 @@ extension Histogram {
 
   /// Reads `base64` back. Bounded by the layout's size whatever the text says.
   package convenience init(base64 text: Substring, exact: ExactSums? = nil) throws(HistogramCodingError) {
-    guard let whole = Base64.decode(text.utf8) else { throw .notBase64 }
-    guard whole.count > 8, Self.number(whole, at: 0, bytes: 4) == UInt64(Self.compressedCookie) else {
-      throw .notCompressedV2
-    }
-    let packed = Array(whole[8...])
-    guard Int(Self.number(whole, at: 4, bytes: 4)) == packed.count else { throw .damaged }
-    // Most histograms are small; the buffer grows up to what the layout can take and no further.
-    var capacity = max(4_096, packed.count * 8)
-    var plain: [UInt8] = []
-    var length: UInt = 0
-    var result = Z_BUF_ERROR
-    while result == Z_BUF_ERROR {
-      capacity = min(capacity, Self.headerSize + Self.largestPayload)
-      plain = [UInt8](repeating: 0, count: capacity)
-      length = UInt(capacity)
-      result = uncompress(&plain, &length, packed, UInt(packed.count))
-      if capacity == Self.headerSize + Self.largestPayload { break }
-      capacity *= 4
-    }
-    guard result == Z_OK, length >= UInt(Self.headerSize) else { throw .damaged }
-    guard Self.number(plain, at: 0, bytes: 4) == UInt64(Self.plainCookie) else { throw .notCompressedV2 }
-    guard
-      Self.number(plain, at: 8, bytes: 4) == 0, Self.number(plain, at: 12, bytes: 4) == 3,
-      Self.number(plain, at: 16, bytes: 8) == 1
-    else { throw .otherLayout }
-    let end = Self.headerSize + Int(Self.number(plain, at: 4, bytes: 4))
-    guard end <= Int(length) else { throw .damaged }
-
-    var at = Self.headerSize
-    var index = 0
+    var text = text
     var counts: [(index: Int, count: Int64)] = []
-    while at < end {
-      guard let value = Self.zigZag(plain, at: &at, end: end) else { throw .damaged }
-      if value < 0 {
-        guard value > -Int64(Self.size) else { throw .damaged }
-        index += Int(-value)
-      } else {
-        if value > 0 { counts.append((index, value)) }
-        index += 1
+    let decoder = HistogramDecoder()
+    let failure = text.withUTF8 { bytes -> HistogramCodingError? in
+      do throws(HistogramCodingError) {
+        try decoder.decode(bytes) { counts.append(($0, $1)) }
+        return nil
+      } catch {
+        return error
       }
-      guard index <= Self.size else { throw .otherLayout }
     }
+    if let failure { throw failure }
     self.init(counts: counts, exact: exact)
   }
 
@@ -116,28 +86,8 @@ extension Histogram {
     out.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  private static func zigZag(_ bytes: [UInt8], at: inout Int, end: Int) -> Int64? {
-    var value: UInt64 = 0
-    for place in 0..<9 {
-      guard at < end else { return nil }
-      let byte = bytes[at]
-      at += 1
-      if place == 8 {
-        value |= UInt64(byte) << 56
-        break
-      }
-      value |= UInt64(byte & 0x7F) << UInt64(7 * place)
-      if byte < 0x80 { break }
-    }
-    return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
-  }
-
   private static func append(_ value: some FixedWidthInteger, to out: inout [UInt8]) {
     withUnsafeBytes(of: value.bigEndian) { out.append(contentsOf: $0) }
-  }
-
-  private static func number(_ bytes: [UInt8], at offset: Int, bytes count: Int) -> UInt64 {
-    bytes[offset..<offset + count].reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
 
@@ -162,35 +112,44 @@ enum Base64 {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// nil where a letter is none of the alphabet's or the length is not whole.
-  static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-    var out: [UInt8] = []
+  /// The value of each letter; 255 where it is none of the alphabet's.
+  private static let values: [UInt8] = {
+    var values = [UInt8](repeating: 255, count: 256)
+    for (value, letter) in letters.enumerated() { values[Int(letter)] = UInt8(value) }
+    return values
+  }()
+
+  /// Puts the bytes in place of what `out` holds; false where a letter is none of the alphabet's or the length is not
+  /// whole.
+  static func decode(_ text: UnsafeBufferPointer<UInt8>, into out: inout [UInt8]) -> Bool {
+    out.removeAll(keepingCapacity: true)
+    var end = text.count
+    while end > 0, text.count - end < 2, text[end - 1] == UInt8(ascii: "=") { end -= 1 }
+    guard text.count % 4 == 0 else { return false }
     out.reserveCapacity(text.count / 4 * 3)
-    var word: UInt32 = 0
-    var bits = 0
-    var padding = 0
-    for letter in text {
-      if letter == UInt8(ascii: "=") {
-        padding += 1
-        continue
+    return values.withUnsafeBufferPointer { values in
+      var at = 0
+      while at + 4 <= end {
+        let a = values[Int(text[at])]
+        let b = values[Int(text[at + 1])]
+        let c = values[Int(text[at + 2])]
+        let d = values[Int(text[at + 3])]
+        if (a | b | c | d) > 63 { return false }
+        out.append(a << 2 | b >> 4)
+        out.append(b << 4 | c >> 2)
+        out.append(c << 6 | d)
+        at += 4
       }
-      guard padding == 0 else { return nil }
-      let value: UInt32
-      switch letter {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = UInt32(letter - 65)
-      case UInt8(ascii: "a")...UInt8(ascii: "z"): value = UInt32(letter - 97 + 26)
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = UInt32(letter - 48 + 52)
-      case UInt8(ascii: "+"): value = 62
-      case UInt8(ascii: "/"): value = 63
-      default: return nil
-      }
-      word = word << 6 | value
-      bits += 6
-      if bits >= 8 {
-        bits -= 8
-        out.append(UInt8(truncatingIfNeeded: word >> UInt32(bits)))
-      }
+      let left = end - at
+      if left == 0 { return true }
+      if left == 1 { return false }
+      let a = values[Int(text[at])]
+      let b = values[Int(text[at + 1])]
+      let c = left == 3 ? values[Int(text[at + 2])] : 0
+      if (a | b | c) > 63 || (left == 3 ? c & 3 : b & 15) != 0 { return false }
+      out.append(a << 2 | b >> 4)
+      if left == 3 { out.append(b << 4 | c >> 2) }
+      return true
     }
-    return padding <= 2 && text.count % 4 == 0 ? out : nil
   }
 }

@@ -48,6 +48,28 @@ package enum HistogramLog {
     return Interval(tag: tag, start: start, length: length, histogram: try Histogram(base64: fields[3]))
   }
 
+  /// Reads one line without making a histogram of it: its start in seconds after the log's base time, then each count.
+  /// False for a comment, the legend or an empty line.
+  package static func read(
+    _ line: UnsafeBufferPointer<UInt8>, with decoder: HistogramDecoder, start: (Double) -> Void,
+    _ take: (_ index: Int, _ count: Int64) -> Void
+  ) throws(HistogramCodingError) -> Bool {
+    guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: "\"") else { return false }
+    let isTagged = line.starts(with: "Tag=".utf8)
+    var commas: [Int] = []
+    for (at, byte) in line.enumerated() where byte == UInt8(ascii: ",") {
+      commas.append(at)
+      if commas.count == (isTagged ? 4 : 3) { break }
+    }
+    guard commas.count == (isTagged ? 4 : 3) else { throw .damaged }
+    let from = isTagged ? commas[0] + 1 : 0
+    let to = isTagged ? commas[1] : commas[0]
+    guard let seconds = Double(String(decoding: line[from..<to], as: UTF8.self)) else { throw .damaged }
+    start(seconds)
+    try decoder.decode(UnsafeBufferPointer(rebasing: line[(commas[commas.count - 1] + 1)...]), take)
+    return true
+  }
+
   private static func thousandths(_ value: Int64) -> String {
     let fraction = String(value.magnitude % 1_000)
     return (value < 0 ? "-" : "") + String(value.magnitude / 1_000) + "."

@@ -23,27 +23,34 @@ package enum RecordFile {
       ("merged_shards", .array(record.mergedShards.map { .integer(Int64($0)) })),
       ("missing_shards", .array(record.missingShards.map { .integer(Int64($0)) })),
     ])
+    run["start_at_ms"] = whole(record.startAtMilliseconds)
+    run["load_starts"] = HostFile.tree(record.loadStarts)
     if let shard = record.shard {
       run["shard"] = .object(["index": .integer(Int64(shard.index)), "count": .integer(Int64(shard.count))])
     }
     let machine = record.machine
-    return .object([
-      "record_version": .integer(Int64(schemaVersion)),
-      "run": .object(run),
-      "machine": .object([
-        "system": .string(machine.system), "kernel": .string(machine.kernel), "processor": .string(machine.processor),
-        "cores": .integer(Int64(machine.cores)), "memory_bytes": .integer(machine.memoryBytes),
-        "governor": text(machine.governor), "descriptor_limit": .integer(Int64(machine.descriptorLimit)),
-        "host": .string(machine.host),
-      ]),
-      "scenario": record.scenario,
-      "warnings": .array(
-        record.warnings.map {
-          .object([
-            "code": .string($0.code), "message": .string($0.message), "hint": .string($0.hint), "variant": text($0.variant),
-          ])
-        }),
-      "variants": .array(record.variants.map { VariantFile.tree($0, withHistograms: withHistograms) }),
+    var tree = JSONObject([
+      ("record_version", .integer(Int64(schemaVersion))), ("run", .object(run)), ("machine", self.machine(machine)),
+      ("scenario", record.scenario), ("warnings", .array(record.warnings.map { warning($0) })),
+      ("variants", .array(record.variants.map { VariantFile.tree($0, withHistograms: withHistograms) })),
+    ])
+    if !record.hosts.isEmpty { tree["hosts"] = .array(record.hosts.map { HostFile.tree($0) }) }
+    return .object(tree)
+  }
+
+  private static func machine(_ machine: MachineRecord) -> JSONValue {
+    .object([
+      "system": .string(machine.system), "kernel": .string(machine.kernel), "processor": .string(machine.processor),
+      "cores": .integer(Int64(machine.cores)), "memory_bytes": .integer(machine.memoryBytes),
+      "governor": text(machine.governor), "descriptor_limit": .integer(Int64(machine.descriptorLimit)),
+      "host": .string(machine.host), "clock": HostFile.tree(machine.clock),
+    ])
+  }
+
+  private static func warning(_ warning: RunWarning) -> JSONValue {
+    .object([
+      "code": .string(warning.code), "message": .string(warning.message), "hint": .string(warning.hint),
+      "variant": text(warning.variant), "shard": whole(warning.shard.map(Int64.init)),
     ])
   }
 
@@ -69,6 +76,9 @@ package enum RecordFile {
     record.command = run["command"]?.asString ?? ""
     record.mergedShards = (run["merged_shards"]?.asArray ?? []).compactMap(\.asInt)
     record.missingShards = (run["missing_shards"]?.asArray ?? []).compactMap(\.asInt)
+    record.startAtMilliseconds = whole(run["start_at_ms"])
+    record.loadStarts = HostFile.starts(run["load_starts"])
+    record.hosts = (tree["hosts"]?.asArray ?? []).map { HostFile.host($0) }
     if let index = run["shard"]?["index"]?.asInt, let count = run["shard"]?["count"]?.asInt {
       record.shard = RunShard(index: index, count: count)
     }
@@ -81,11 +91,12 @@ package enum RecordFile {
     record.machine.governor = machine["governor"]?.asString
     record.machine.descriptorLimit = machine["descriptor_limit"]?.asInt ?? 0
     record.machine.host = machine["host"]?.asString ?? ""
+    record.machine.clock = HostFile.clock(machine["clock"])
     record.scenario = tree["scenario"] ?? .null
     record.warnings = (tree["warnings"]?.asArray ?? []).map {
       RunWarning(
         code: $0["code"]?.asString ?? "", message: $0["message"]?.asString ?? "", hint: $0["hint"]?.asString ?? "",
-        variant: $0["variant"]?.asString)
+        variant: $0["variant"]?.asString, shard: $0["shard"]?.asInt)
     }
     for variant in tree["variants"]?.asArray ?? [] { record.variants.append(try VariantFile.variant(variant)) }
     return record

@@ -195,6 +195,8 @@ package struct MachineRecord: Sendable {
   package var governor: String?
   package var descriptorLimit: Int = 0
   package var host = ""
+  /// Against a common reference; nil where there was none to ask.
+  package var clock: HostClock?
 
   package init() {}
 }
@@ -239,6 +241,12 @@ package struct RunRecord: Sendable {
   /// Of a merged run: the shards that went into it, and those that did not.
   package var mergedShards: [Int] = []
   package var missingShards: [Int] = []
+  /// Of a merged run: each process that went into it.
+  package var hosts: [HostRecord] = []
+  /// The wall-clock time at which all shards were to start, in milliseconds since 1970.
+  package var startAtMilliseconds: Int64?
+  /// When each load began. In a merged run by the reference's clock, and of the first shard.
+  package var loadStarts: [LoadStart] = []
 
   package init() {}
 }
@@ -249,11 +257,14 @@ package struct RunWarning: Sendable, Equatable {
   package var message: String
   package var hint: String
   package var variant: String?
+  /// Of a merged run: the shard that it is about, where it is about one.
+  package var shard: Int?
 
-  package init(code: String, message: String, hint: String, variant: String? = nil) {
+  package init(code: String, message: String, hint: String, variant: String? = nil, shard: Int? = nil) {
     self.code = code
     self.message = message
     self.hint = hint
     self.variant = variant
+    self.shard = shard
   }
 }

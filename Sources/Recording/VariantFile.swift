@@ -86,10 +86,14 @@ enum VariantFile {
   }
 
   private static func histogram(_ histogram: Histogram) -> JSONValue {
-    .object([
-      "sum": .number(histogram.sum), "sum_of_squares": .number(histogram.sumOfSquares),
-      "lowest": .integer(histogram.lowest), "largest": .integer(histogram.largest), "counts": .string(histogram.base64),
+    let exact = histogram.exactSums
+    var object = JSONObject([
+      ("sum", .number(exact.sum)), ("sum_of_squares", .number(exact.sumOfSquares)),
+      ("lowest", .integer(exact.lowest)), ("largest", .integer(exact.largest)), ("counts", .string(histogram.base64)),
     ])
+    if exact.sumRest != 0 { object["sum_rest"] = .number(exact.sumRest) }
+    if exact.sumOfSquaresRest != 0 { object["sum_of_squares_rest"] = .number(exact.sumOfSquaresRest) }
+    return .object(object)
   }
 
   private static func histogram(_ tree: JSONValue, of name: String) throws(RecordFile.Problem) -> Histogram {
@@ -98,16 +102,17 @@ enum VariantFile {
       let squares = tree["sum_of_squares"]?.asDouble, let lowest = RecordFile.whole(tree["lowest"]),
       let largest = RecordFile.whole(tree["largest"])
     else { throw RecordFile.Problem(message: "histogram \(name): a field is missing") }
+    var exact = Histogram.ExactSums(sum: sum, sumOfSquares: squares, lowest: lowest, largest: largest)
+    exact.sumRest = tree["sum_rest"]?.asDouble ?? 0
+    exact.sumOfSquaresRest = tree["sum_of_squares_rest"]?.asDouble ?? 0
     do {
-      return try Histogram(
-        base64: counts[...],
-        exact: Histogram.ExactSums(sum: sum, sumOfSquares: squares, lowest: lowest, largest: largest))
+      return try Histogram(base64: counts[...], exact: exact)
     } catch {
       throw RecordFile.Problem(message: "histogram \(name): \(error)")
     }
   }
 
-  private static func memory(_ memory: MemoryFigures) -> JSONValue {
+  static func memory(_ memory: MemoryFigures) -> JSONValue {
     .object([
       "per_session_bytes": RecordFile.real(memory.perSessionBytes), "slope": RecordFile.real(memory.slopeBytesPerToken),
       "slope_low": RecordFile.real(memory.slopeLow), "slope_high": RecordFile.real(memory.slopeHigh),
@@ -120,7 +125,7 @@ enum VariantFile {
     ])
   }
 
-  private static func memory(_ tree: JSONValue) -> MemoryFigures {
+  static func memory(_ tree: JSONValue) -> MemoryFigures {
     var memory = MemoryFigures()
     memory.perSessionBytes = tree["per_session_bytes"]?.asDouble
     memory.slopeBytesPerToken = tree["slope"]?.asDouble
@@ -137,7 +142,7 @@ enum VariantFile {
     return memory
   }
 
-  private static func instrument(_ instrument: InstrumentRecord) -> JSONValue {
+  static func instrument(_ instrument: InstrumentRecord) -> JSONValue {
     .object([
       "cpu_s": .number(instrument.cpuSeconds), "busiest_worker_ratio": .number(instrument.busiestWorkerRatio),
       "saturated_s": .number(instrument.saturatedSeconds),
@@ -149,7 +154,7 @@ enum VariantFile {
     ])
   }
 
-  private static func instrument(_ tree: JSONValue) -> InstrumentRecord {
+  static func instrument(_ tree: JSONValue) -> InstrumentRecord {
     var instrument = InstrumentRecord()
     instrument.cpuSeconds = tree["cpu_s"]?.asDouble ?? 0
     instrument.busiestWorkerRatio = tree["busiest_worker_ratio"]?.asDouble ?? 0

@@ -7,8 +7,11 @@ internal import Recording
 package final class LineReader {
   private let path: String
   private let descriptor: Int32
-  private var buffer: [UInt8] = []
+  private var bytes: UnsafeMutablePointer<UInt8>
+  private var capacity = 128 << 10
+  /// What is read and not yet handed on.
   private var at = 0
+  private var end = 0
   private var isOver = false
   /// Whether the file ended inside a line.
   package private(set) var endsCutShort = false
@@ -19,67 +22,83 @@ package final class LineReader {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 { throw .cannotRead(path: path, errno: errno) }
+    bytes = .allocate(capacity: capacity)
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    close(descriptor)
+    bytes.deallocate()
+  }
 
   /// The next piece of the file as it comes; nil at its end.
   func chunk() throws(ReportFileError) -> [UInt8]? {
-    var piece = [UInt8](repeating: 0, count: 128 << 10)
+    if at == end, try !fill() { return nil }
+    defer { at = end }
+    return Array(UnsafeBufferPointer(start: bytes + at, count: end - at))
+  }
+
+  /// Reads more behind what is there; false at the end of the file.
+  private func fill() throws(ReportFileError) -> Bool {
+    if isOver { return false }
+    if at > 0 {
+      memmove(bytes, bytes + at, end - at)
+      end -= at
+      at = 0
+    }
+    if end == capacity {
+      if capacity >= Self.longestLine { end = 0 } else { grow() }
+    }
     while true {
-      let count = piece.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 {
-        let code = errno
-        if code == EINTR { continue }
-        throw .cannotRead(path: path, errno: code)
+      let count = read(descriptor, bytes + end, capacity - end)
+      if count > 0 {
+        end += count
+        return true
       }
-      return count == 0 ? nil : Array(piece[..<count])
+      let code = errno
+      if count < 0 && code == EINTR { continue }
+      if count < 0 { throw .cannotRead(path: path, errno: code) }
+      isOver = true
+      return false
+    }
+  }
+
+  private func grow() {
+    let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
+    larger.update(from: bytes, count: end)
+    bytes.deallocate()
+    bytes = larger
+    capacity *= 2
+  }
+
+  /// The next line's bytes without its end, valid until the next call; nil after the last whole line.
+  func lineBytes() throws(ReportFileError) -> UnsafeBufferPointer<UInt8>? {
+    var searched = 0
+    while true {
+      if let found = memchr(bytes + at + searched, 0x0A, end - at - searched) {
+        let length = found.assumingMemoryBound(to: UInt8.self) - (bytes + at)
+        let line = bytes + at
+        at += length + 1
+        let isCRLF = length > 0 && line[length - 1] == 0x0D
+        return UnsafeBufferPointer(start: line, count: isCRLF ? length - 1 : length)
+      }
+      searched = end - at
+      if try !fill() {
+        endsCutShort = at < end
+        return nil
+      }
+      // What was too long to be a line is gone.
+      if end - at < searched { searched = 0 }
     }
   }
 
   /// The next line without its end; nil after the last whole line.
   package func line() throws(ReportFileError) -> Substring? {
-    var searched = at
-    while true {
-      if let end = buffer[searched...].firstIndex(of: 0x0A) {
-        let stop = end > at && buffer[end - 1] == 0x0D ? end - 1 : end
-        let line = String(decoding: buffer[at..<stop], as: UTF8.self)
-        at = end + 1
-        return line[...]
-      }
-      if isOver {
-        endsCutShort = at < buffer.count
-        return nil
-      }
-      buffer.removeFirst(at)
-      at = 0
-      searched = buffer.count
-      if buffer.count > Self.longestLine {
-        buffer = []
-        searched = 0
-      }
-      if let piece = try chunk() { buffer.append(contentsOf: piece) } else { isOver = true }
-    }
+    try lineBytes().map { String(decoding: $0, as: UTF8.self)[...] }
   }
 
   /// Passes over lines without looking at them; false where the file ended.
   func skip(lines: Int) throws(ReportFileError) -> Bool {
-    var left = lines
-    while left > 0 {
-      if let end = buffer[at...].firstIndex(of: 0x0A) {
-        at = end + 1
-        left -= 1
-        continue
-      }
-      guard !isOver, let piece = try chunk() else {
-        isOver = true
-        return false
-      }
-      buffer.removeFirst(at)
-      at = 0
-      buffer.append(contentsOf: piece)
-      if buffer.count > Self.longestLine { buffer = [] }
-    }
+    for _ in 0..<lines { if try lineBytes() == nil { return false } }
     return true
   }
 
@@ -90,20 +109,18 @@ package final class LineReader {
   }
 
   /// Hands on the rest of the file in pieces as they are, up to its last line end; what comes after that was cut short.
-  func copyWholeLines(_ take: (ArraySlice<UInt8>) throws(ReportFileError) -> Void) throws(ReportFileError) {
-    var tail = Array(buffer[at...])
-    buffer = []
-    at = 0
-    while true {
-      if let end = tail.lastIndex(of: 0x0A) {
-        try take(tail[...end])
-        tail.removeFirst(end + 1)
+  func wholeLines(_ take: (UnsafeBufferPointer<UInt8>) throws(ReportFileError) -> Void) throws(ReportFileError) {
+    var more = true
+    while more {
+      var length = end - at
+      while length > 0, bytes[at + length - 1] != 0x0A { length -= 1 }
+      if length > 0 {
+        try take(UnsafeBufferPointer(start: bytes + at, count: length))
+        at += length
       }
-      guard let piece = isOver ? nil : try chunk() else { break }
-      tail.append(contentsOf: piece)
+      more = try fill()
     }
-    isOver = true
-    endsCutShort = !tail.isEmpty
+    endsCutShort = at < end
   }
 
   /// The next CSV record: lines are joined while a quote is open.

@@ -37,7 +37,7 @@ package final class OutputFile {
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
-  func append(bytes: ArraySlice<UInt8>) throws(ReportFileError) {
+  func append(bytes: UnsafeBufferPointer<UInt8>) throws(ReportFileError) {
     if hasFailed { return }
     buffer.append(contentsOf: bytes)
     if buffer.count >= Self.bufferSize { try flush() }

@@ -58,8 +58,11 @@ package enum RunRecovery {
       if let slo = record.scenario["slo"]?.asObject, !slo.isEmpty { variant.hasSLO = true }
       for metric in RunFolder.loggedMetrics where variant.total[metric].count == 0 {
         let log = "\(folder)/\(LogName.of(metric)).\(slugs[variant.name] ?? "").hlog"
-        guard let intervals = try? LogReader.intervals(log) else { continue }
-        for interval in intervals { variant.total[metric].add(interval.histogram) }
+        guard let reader = try? LineReader(log) else { continue }
+        while let line = try reader.line() {
+          guard let interval = try? HistogramLog.interval(line) else { continue }
+          variant.total[metric].add(interval.histogram)
+        }
       }
     }
     problems.append("The summary was made again from sessions.csv and the .hlog files; figures that are in neither are absent.")

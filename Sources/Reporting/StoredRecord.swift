@@ -18,15 +18,6 @@ package enum StoredRecord {
   }
 }
 
-extension StoredRecord {
-  /// What a folder's `record.json` says of the run as a whole, its variants left out; nil where it cannot be read.
-  static func header(_ folder: String) -> RunRecord? {
-    guard case .object(var object)? = try? JSONDocument.read("\(folder)/record.json") else { return nil }
-    object["variants"] = .array([])
-    return try? RecordFile.record(.object(object))
-  }
-}
-
 package enum JSONDocument {
   /// A file of our own making as JSON.
   package static func read(_ path: String, limit: Int = 256 << 20) throws(ReportFileError) -> JSONValue {

@@ -438,7 +438,8 @@ package final class CurlTransport: Transport {
     case "content-encoding": place.pointee.head.contentEncoding = trimmed
     case "retry-after": place.pointee.head.retryAfter = trimmed
     case "location": place.pointee.head.location = trimmed
-    default: break
+    default:
+      if endpoint.readsClock { ServerClock.read(String(text[..<colon]), trimmed, into: &place.pointee.head.clock) }
     }
   }
 

@@ -87,6 +87,8 @@ package struct EndpointAddress: Sendable {
   /// Size of a read in bytes.
   package var readBuffer = 16384
   package var followsRedirects = true
+  /// Whether heads say what time it is at the server.
+  package var readsClock = false
 
   package init(url: String) { self.url = url }
 
@@ -116,6 +118,8 @@ package struct ResponseHead: Sendable, Equatable {
   package var finalURL: String?
   /// 10, 11, 20.
   package var version = 11
+  /// The server's clock, where the endpoint's `readsClock` asks for it and the answer is no cache's.
+  package var clock: ServerClock?
 
   package init() {}
 }

@@ -49,9 +49,27 @@ import Testing
   @Test func mpirunInsideABatchScriptOfSlurm_IsWhatItSays() throws {
     let environment = [
       "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", "SLURM_PROCID": "0", "SLURM_NTASKS": "8",
+      "SLURM_JOB_ID": "7",
     ]
 
     #expect(try shard(nil, environment) == "3/4")
+  }
+
+  @Test func batchScriptOfSlurm_IsNoShardOfItself() throws {
+    let environment = ["SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"]
+    let problem = #expect(throws: ShardProblem.self) { try shard(nil, environment) }
+
+    #expect(problem?.description.contains("srun") == true)
+    #expect(try shard("2/4", environment) == "2/4")
+    #expect(try shard(nil, environment.merging(["SLURM_STEP_ID": "0"]) { $1 }) == "0/4")
+  }
+
+  @Test func sharesTogetherAreTheTotal() {
+    for total in [0, 1, 7, 64, 1_001] {
+      for count in [1, 2, 3, 7, 100] {
+        #expect((0..<count).reduce(0) { $0 + (Shard(index: $1, count: count)?.share(of: total) ?? 0) } == total)
+      }
+    }
   }
 
   @Test(arguments: ["", "3", "4/4", "-1/4", "1/0", "a/b", "1/4/2", " 1/4", "+1/4", "1/2000000"])

@@ -62,6 +62,7 @@ import Testing
     (["schema", "scenaro"], ["scenario"]), (["completions", "tcsh"], ["bash", "zsh", "fish"]),
     (["run", "a.json", "--session", "x"], ["--session", "whole number"]), (["run", "a.json", "--seed", "-1"], ["--seed", "whole number"]),
     (["run", "a.json", "b.json", "--out", "x"], ["--out", "one"]), (["run", "a.json", "--shard", "3/2"], ["--shard"]),
+    (["run", "a.json", "--out", "x/{shard}"], ["--out", "{shard}"]), (["run", "a.json", "--clock", "nearby"], ["--clock", "URL"]),
     (["run", "a.json", "--start-at", "tomorrow"], ["--start-at", "tomorrow"]),
     (["run", "--endpoint", "http://127.0.0.1:1/", "-H", "no colon"], ["--header", "Name: value"]),
   ]

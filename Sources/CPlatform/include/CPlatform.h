@@ -61,6 +61,9 @@ int64_t CPlatform_thread_cpu_ns(void);
 /// The monotonic clock, in nanoseconds.
 int64_t CPlatform_monotonic_ns(void);
 
+/// The wall clock, in nanoseconds since 1970.
+int64_t CPlatform_realtime_ns(void);
+
 /// Gives the calling thread the lowest real-time FIFO priority; 0, or the errno that refused it.
 int CPlatform_enter_realtime(void);
 

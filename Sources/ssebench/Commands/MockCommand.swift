@@ -39,7 +39,7 @@ enum MockCommand {
       The settings are those of a scenario's endpoint.mock; a flag wins over the file. A value is JSON, else text: 128,
       200ms, '{"uniform": ["10ms", "30ms"]}'. The first line of stdout says where it listens. It answers
       /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /v1beta/models/MODEL:streamGenerateContent,
-      /api/chat, /v1/models, /events (session, events, interval, first, size, retry), /health and /metrics.
+      /api/chat, /v1/models, /events (session, events, interval, first, size, retry), /health, /time and /metrics.
 
       Exit code 0 when it is ended; 73 when the address cannot be had; 65, 66, 78 for bad settings.
       """,

@@ -6,6 +6,7 @@ import Foundation
 import Primitives
 import Reporting
 import Scenarios
+import Transports
 
 enum RunCommand {
   static let command = Command(
@@ -19,7 +20,9 @@ enum RunCommand {
     ],
     operands: "[SCENARIO.json…]", operandCount: 0...1000,
     flags: [
-      Flag("--out", "DIR", "The run's folder, made new (default Reports/<name>-<UTC time>)", isPath: true),
+      Flag(
+        "--out", "DIR", "The run's folder, made new (default Reports/<name>-<UTC time>); {shard} in it is the shard's number",
+        isPath: true),
       .set, .seed,
       Flag("--name", "NAME", "The run's name in place of the scenario's"),
       Flag("--session", "N", "Run this one session of the plan and no other"),
@@ -28,6 +31,7 @@ enum RunCommand {
       Flag("--header", short: "-H", "'K: V'", "A request header; without a file", repeats: true),
       Flag("--shard", "I/N", "Run this part of the plan, I from 0; default: what the launcher says"),
       Flag("--start-at", "TIME", "Start at this wall-clock time: ISO 8601, or seconds since 1970"),
+      Flag("--clock", "URL", "Hold this host's clock against this server's; default: the endpoint's, where the run is a shard"),
       Flag("--dashboard", "[ADDR:]PORT", "Serve a page about the run while it goes on; on loopback unless ADDR is given"),
       Flag("--metrics", "[ADDR:]PORT", "Serve the figures to Prometheus at /metrics; may be the dashboard's port"),
       Flag("--quiet", nil, "Print nothing but errors"),
@@ -48,12 +52,22 @@ enum RunCommand {
     options.history = invocation.value("--history")
     options.dashboard = try invocation.value("--dashboard").map { try LiveAddress($0, flag: "--dashboard") }
     options.metrics = try invocation.value("--metrics").map { try LiveAddress($0, flag: "--metrics") }
+    options.clock = invocation.value("--clock")
+    if let clock = options.clock, WebAddress(clock) == nil {
+      throw CommandFailure(.usage, "--clock: '\(clock)' is not an http or https URL")
+    }
     options.startAt = try invocation.value("--start-at").map { try StartTime.milliseconds($0) }
     do throws(ShardProblem) {
       options.shard = try Shard.fromEnvironment(
         flag: invocation.value("--shard"), ProcessInfo.processInfo.environment)
     } catch {
       throw CommandFailure(.usage, error.description)
+    }
+    if let out = options.out, out.contains("{shard}") {
+      guard let shard = options.shard else {
+        throw CommandFailure(.usage, "--out: {shard} stands for the shard's number, and this run is no shard; give --shard I/N")
+      }
+      options.out = out.replacing("{shard}", with: "\(shard.index)")
     }
     if invocation.operands.count > 1, options.out != nil {
       throw CommandFailure(.usage, "--out names one folder; give one scenario with it")

@@ -10,7 +10,8 @@ enum PlanFeed {
   /// - Parameters:
   ///   - threads: worker threads of this process.
   ///   - only: run this one session of the plan and no other.
-  static func loads(_ scenario: Scenario, plan: Plan, threads: Int, only: Int?) -> [WorkerLoad] {
+  ///   - shard: of the budget and of the most live sessions too this process has its share.
+  static func loads(_ scenario: Scenario, plan: Plan, threads: Int, only: Int?, shard: Shard? = nil) -> [WorkerLoad] {
     let api = StreamAPI(rawValue: (scenario.endpoint.mock?.api ?? scenario.endpoint.api).rawValue) ?? .sse
     return (0..<threads).map { thread in
       let starts: () -> SessionStart?
@@ -53,14 +54,14 @@ enum PlanFeed {
             }
             return nil
           }
-          capacity = openCapacity(scenario, plan) / threads + 1
+          capacity = openCapacity(scenario, plan, shard) / threads + 1
         }
       }
       return WorkerLoad(
         kind: kind, capacity: capacity, concurrency: concurrency, warmUp: scenario.measure.warmUp.value,
         rampUp: scenario.load.rampUp.value, startsEnd: only == nil ? plan.end?.value : nil,
         drain: plan.end == nil ? nil : scenario.load.drain.value, dropsBeyond: scenario.load.beyond == .drop,
-        lateAfter: max(10_000_000, latenessAllowed(scenario)), budget: budget(scenario, threads), starts: starts,
+        lateAfter: max(10_000_000, latenessAllowed(scenario)), budget: budget(scenario, threads, shard), starts: starts,
         think: think(plan),
         bodyFor: { count in
           Array((RequestBuilder.requestBody(scenario, api: api, maxTokens: count) ?? .null).text().utf8)
@@ -85,16 +86,18 @@ enum PlanFeed {
   }
 
   /// Places of an open load: no more than may be live, than there are sessions, or than there are descriptors.
-  private static func openCapacity(_ scenario: Scenario, _ plan: Plan) -> Int {
+  private static func openCapacity(_ scenario: Scenario, _ plan: Plan, _ shard: Shard?) -> Int {
     let descriptors = max(16, DescriptorLimit.current.soft - 128)
-    return [scenario.load.maxLive, plan.planned, descriptors].compactMap { $0 }.min() ?? descriptors
+    let maxLive = scenario.load.maxLive.map { max(1, shard?.share(of: $0) ?? $0) }
+    return [maxLive, plan.planned, descriptors].compactMap { $0 }.min() ?? descriptors
   }
 
-  private static func budget(_ scenario: Scenario, _ threads: Int) -> BudgetShare {
+  private static func budget(_ scenario: Scenario, _ threads: Int, _ shard: Shard?) -> BudgetShare {
+    func share(_ limit: Int) -> Int { (shard?.share(of: limit) ?? limit) / threads }
     let mockTokens = scenario.endpoint.mock?.tokens.constantValue.map { Int($0) }
     return BudgetShare(
-      requestLimit: scenario.budget.requests.map { $0 / threads },
-      tokenLimit: scenario.budget.outputTokens.map { $0 / threads },
+      requestLimit: scenario.budget.requests.map(share),
+      tokenLimit: scenario.budget.outputTokens.map(share),
       tokensPerSession: scenario.request.maxTokens ?? mockTokens)
   }
 

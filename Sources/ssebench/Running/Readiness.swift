@@ -10,6 +10,16 @@ enum Readiness {
   /// False when the time is over or `seen` says to give up.
   static func wait(_ url: String, endpoint: Scenarios.Endpoint, limit: Nanoseconds, seen: () -> Bool) -> Bool {
     let deadline = Instant.now() + limit
+    let address = address(url, endpoint)
+    while Instant.now() < deadline && !seen() {
+      if let status = SingleRequest.status(address, within: .seconds(5)), status < 500 { return true }
+      usleep(200_000)
+    }
+    return false
+  }
+
+  /// Where to ask what a run wants to know of its endpoint before it begins.
+  static func address(_ url: String, _ endpoint: Scenarios.Endpoint) -> EndpointAddress {
     var address = EndpointAddress(url: url)
     address.verifiesTLS = !endpoint.tls.insecure
     address.caFile = endpoint.tls.ca
@@ -17,10 +27,6 @@ enum Readiness {
     address.proxy = endpoint.proxy
     address.unixSocket = endpoint.unixSocket
     address.connectTimeout = .seconds(2)
-    while Instant.now() < deadline && !seen() {
-      if let status = SingleRequest.status(address, within: .seconds(5)), status < 500 { return true }
-      usleep(200_000)
-    }
-    return false
+    return address
   }
 }

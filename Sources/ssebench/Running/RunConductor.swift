@@ -13,8 +13,10 @@ import Scenarios
 final class RunConductor {
   private let loaded: LoadedScenario
   private let options: RunOptions
-  private let startedAtMilliseconds = Int64(Date().timeIntervalSince1970 * 1000)
-  private let origin = Instant.now()
+  private let wall = WallClock()
+  private var startedAtMilliseconds: Int64 { wall.startMilliseconds }
+  /// When the first load is to begin; nil: at once.
+  private var startAt: Instant?
   private var record = RunRecord()
   private let panel: LivePanel?
   private let gateWatch: GateWatch?
@@ -41,6 +43,7 @@ final class RunConductor {
   func run() throws -> ExitCode {
     let parts = parts()
     try confirm()
+    try checkShard(parts)
     DescriptorLimit.raise()
     try checkDescriptors(parts)
     live = try LiveView(options, loaded)
@@ -50,7 +53,10 @@ final class RunConductor {
     prepareRecord(parts)
     do { try folder.begin(record) } catch { throw CommandFailure(.ioError, "\(error)") }
     let ready = waitUntilReady(parts)
-    if ready { try runParts(parts, folder) }
+    if ready {
+      measureClock(parts)
+      try runParts(parts, folder)
+    }
     return try finish(folder)
   }
 
@@ -79,11 +85,81 @@ final class RunConductor {
       "up to \(live) live sessions would go to \(load.host), which is not this machine; add --yes if that is meant")
   }
 
+  /// What cannot be cut into shards that together are the run of one process.
+  private func checkShard(_ parts: [Part]) throws {
+    guard let shard = options.shard, shard.count > 1 else { return }
+    if loaded.variants.contains(where: { $0.scenario.load.search != nil }) {
+      throw CommandFailure(
+        .configuration,
+        "load.model: a search decides by its own figures, of which a shard sees only its part; run a sweep, or one load, in shards")
+    }
+    if parts.contains(where: { $0.scenario.wukongim != nil }) {
+      throw CommandFailure(.configuration, "wukongim: its readers share their channels and cannot be cut into shards; run it in one process")
+    }
+  }
+
+  /// Holds this host's clock against that of a server which all hosts of the run reach.
+  private func measureClock(_ parts: [Part]) {
+    let endpoint = parts.first?.scenario.endpoint
+    let isShard = (options.shard?.count ?? 1) > 1
+    if let url = options.clock ?? (isShard ? endpoint?.url : nil) {
+      var limit = Nanoseconds.seconds(3)
+      // Half of the time that is left: the other half is for a mock and its loads to come up in.
+      if let startAt = options.startAt { limit = min(limit, Nanoseconds(max(0, (startAt * 1_000_000 - WallClock.now) / 2))) }
+      let settings = options.clock == nil ? endpoint : nil
+      record.machine.clock = ClockProbe.measure(url, endpoint: settings ?? Scenarios.Endpoint(), by: wall, within: limit)
+      noteClock(url)
+    }
+    guard let startAt = options.startAt else { return }
+    record.startAtMilliseconds = startAt
+    // By the reference's clock where ours is surely not the same; else by our own.
+    var time = startAt * 1_000_000
+    if let clock = record.machine.clock, abs(clock.offset) > clock.uncertainty { time += clock.offset }
+    self.startAt = wall.instant(at: time)
+  }
+
+  private func noteClock(_ url: String) {
+    guard let clock = record.machine.clock else {
+      record.warnings.append(
+        RunWarning(
+          code: "clock_unknown", message: "The server asked for its clock said none, or contradicted itself.",
+          hint: "Name one with `--clock URL` that answers with a `Date`; an `ssebench mock` says its time to the nanosecond."))
+      return
+    }
+    if abs(clock.offset) > max(clock.uncertainty, 100_000_000) {
+      let seconds = Double(abs(clock.offset)) / 1e9
+      record.warnings.append(
+        RunWarning(
+          code: "clock_offset",
+          message:
+            "This host's clock is \(Number.text(seconds)) s \(clock.offset > 0 ? "ahead of" : "behind") \(clock.reference) (± \(Number.text(Double(clock.uncertainty) / 1e6)) ms).",
+          hint: "`merge` takes that off; other logs of this host are off by it. Set the clock with NTP."))
+    }
+  }
+
+  /// Keeps when a load begins, so that a merge can hold it against the other shards', also of a run that is killed.
+  private func noteStart(_ part: Part, _ repetition: Int, _ begin: Instant, _ folder: RunFolder) {
+    record.loadStarts.append(LoadStart(variant: part.name, repetition: Int32(repetition), at: wall.time(at: begin)))
+    if let startAt, record.loadStarts.count == 1 {
+      let late = (begin - startAt).seconds
+      if late > 0.1 {
+        record.warnings.append(
+          RunWarning(
+            code: "late_start", message: "The load began \(Number.text(late)) s after the time of --start-at.",
+            hint: "Give a later `--start-at`: reading the scenario and starting a mock take their time."))
+      }
+    }
+    // Not within the last moment before a start, which would come late for it.
+    if (begin - Instant.now()).seconds > 0.2 { try? folder.begin(record) }
+  }
+
   /// Each live session needs a descriptor here, and with the mock one there.
   private func checkDescriptors(_ parts: [Part]) throws {
     let limit = DescriptorLimit.current
     for part in parts {
-      guard part.scenario.load.model == .closed, let live = part.scenario.mostLive, live + 64 > limit.soft else { continue }
+      guard part.scenario.load.model == .closed, let whole = part.scenario.mostLive else { continue }
+      let live = options.shard?.share(of: whole) ?? whole
+      guard live + 64 > limit.soft else { continue }
       throw CommandFailure(
         .configuration,
         "load.concurrency: \(live) live sessions need \(live + 64) descriptors, and the limit of this process is \(limit.soft) (hard \(limit.hard)); raise it with `ulimit -n`, lower the concurrency, or share the load out with load.workers")
@@ -162,9 +238,11 @@ final class RunConductor {
     let followers = candidates.compactMap { $0 }
     let runner = VariantRunner(
       scenario: part.scenario, variant: record.variants[number], variantNumber: number, repetition: repetition,
-      folder: folder, options: options, secrets: loaded.secrets, runOrigin: origin,
+      folder: folder, options: options, secrets: loaded.secrets, runOrigin: wall.origin,
       runWallMilliseconds: startedAtMilliseconds, panel: panel,
       observer: followers.isEmpty ? nil : ObserverList(followers))
+    runner.startAt = record.loadStarts.isEmpty ? startAt : nil
+    runner.willBegin = { [unowned self] begin in noteStart(part, repetition, begin, folder) }
     do {
       try runner.run(mockSettings: part.scenario.endpoint.url == nil ? part.scenario.endpoint.mock?.json : nil)
     } catch let error as EngineError {
@@ -202,7 +280,7 @@ final class RunConductor {
   ) throws -> Bool {
     let runner = WuKongRunner(
       scenario: part.scenario, load: load, variant: record.variants[number], variantNumber: number,
-      repetition: repetition, folder: folder, secrets: loaded.secrets, runOrigin: origin,
+      repetition: repetition, folder: folder, secrets: loaded.secrets, runOrigin: wall.origin,
       runWallMilliseconds: startedAtMilliseconds)
     do {
       try runner.run()
@@ -272,7 +350,7 @@ final class RunConductor {
 
   private func finish(_ folder: RunFolder) throws -> ExitCode {
     panel?.clear()
-    record.durationSeconds = (Instant.now() - origin).seconds
+    record.durationSeconds = (Instant.now() - wall.origin).seconds
     if Interrupts.seen > 0 { record.partialBecause = record.partialBecause ?? "The run was interrupted." }
     let scenario = loaded.variants[0].scenario
     if Version.build == "debug" {

@@ -13,6 +13,8 @@ struct RunOptions: Sendable {
   var shard: Shard?
   /// Wall-clock start in milliseconds since 1970.
   var startAt: Int64?
+  /// The server whose clock this host's is held against; nil: the endpoint, where the run is a shard.
+  var clock: String?
   var quiet = false
   var json = false
   /// More than 50 live sessions may go to an address that is not loopback.

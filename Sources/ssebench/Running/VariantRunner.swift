@@ -23,6 +23,10 @@ final class VariantRunner {
   private let runWallMilliseconds: Int64
   private let panel: LivePanel?
   private let observer: (any RunObserver)?
+  /// When the load is to begin; nil: at once.
+  var startAt: Instant?
+  /// Told the instant 0 of the load before it comes.
+  var willBegin: ((Instant) -> Void)?
 
   private var mock: MockProcess?
   private var seconds: [Int: (record: IntervalRecord, reports: Int, endsAt: Double)] = [:]
@@ -88,9 +92,10 @@ final class VariantRunner {
   /// The engine's life: its last reports, and how long the load took.
   private func runEngine(_ settings: SessionSettings, _ plan: Plan) throws -> (finals: [WorkerReport], length: Double) {
     let threads = WorkerThreads.count(scenario, plan)
-    let loads = PlanFeed.loads(scenario, plan: plan, threads: threads, only: options.session)
+    let loads = PlanFeed.loads(scenario, plan: plan, threads: threads, only: options.session, shard: options.shard)
     DescriptorLimit.reserve(loads.reduce(128) { $0 + $1.capacity })
     let origin = startInstant()
+    willBegin?(origin)
     cancellations.origin = origin
     let engine = try EngineRun(settings: settings, loads: loads, origin: origin)
     lastCPU = ProcessMeters.cpuSeconds
@@ -112,12 +117,10 @@ final class VariantRunner {
     if scenario.measure.priority == .realtime { _ = mock.ask("priority realtime") }
   }
 
-  /// A few milliseconds of lead, so that the first start is not late; or the wall-clock instant that was asked for.
+  /// A few milliseconds of lead, so that the first start is not late; or the instant that was asked for.
   private func startInstant() -> Instant {
     let lead = Instant.now() + .milliseconds(2)
-    guard let startAt = options.startAt else { return lead }
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
-    return Instant.now() + .milliseconds(Double(max(2, startAt - now)))
+    return max(lead, startAt ?? lead)
   }
 
   /// Carries reports until every worker is done; the last reports are the result.

@@ -16,7 +16,7 @@ struct WorkerProcesses {
   let loaded: LoadedScenario
 
   func run() throws -> ExitCode {
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let now = WallClock.now / 1_000_000
     let out = options.out ?? "Reports/\(loaded.slug)-\(UTCTime(milliseconds: now).compact)"
     if FileManager.default.fileExists(atPath: out) {
       throw CommandFailure(.cannotCreate, "\(out) exists; give another --out")
