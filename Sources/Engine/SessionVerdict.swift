@@ -95,20 +95,7 @@ extension SessionSettings {
       if facts.status != 0 && kind == .reset && !facts.isStream {
         return statusFailure(facts) ?? (.reset, detail)
       }
-      let word: SessionErrorKind =
-        switch kind {
-        case .nameLookup: .dns
-        case .refused: .refused
-        case .connectTimeout: .timeoutConnect
-        case .tls: .tls
-        case .reset: .reset
-        case .protocolViolation, .unsupported: .protocolError
-        case .redirectLoop: .redirectLoop
-        case .unsupportedEncoding: .unsupportedEncoding
-        case .idleTimeout: .timeoutIdle
-        case .overflow: .tooLarge
-        }
-      return (word, detail)
+      return (SessionErrorKind(kind), detail)
     }
     return statusFailure(facts)
   }

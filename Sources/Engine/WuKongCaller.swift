@@ -3,13 +3,14 @@
 
 internal import EventLoops
 internal import Primitives
+internal import Transports
 internal import WuKongIM
 
 /// How a call ended.
 enum WuKongCallResult {
   case answer(status: Int, body: [UInt8])
   /// The transport failed or the time was over; whether the server acted is not known.
-  case failed
+  case failed(DialFailure)
 }
 
 struct WuKongCall {
@@ -22,7 +23,7 @@ struct WuKongCall {
 
 final class WuKongCaller {
   private final class Line {
-    var descriptor: Int32 = -1
+    var channel = StreamChannel.closed
     var epoch: UInt64 = 0
     var isConnecting = false
     var call: WuKongCall?
@@ -40,7 +41,8 @@ final class WuKongCaller {
   static let timeout = Nanoseconds.seconds(10)
 
   private let queue: EventQueue
-  private let destination: SocketDestination
+  private let dialer: StreamDialer
+  private let destination: ChannelDestination
   private let hostHeader: String
   private let headers: String
   private var lines: [Line] = []
@@ -52,10 +54,11 @@ final class WuKongCaller {
   private let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 65_536)
 
   init(
-    queue: EventQueue, destination: SocketDestination, hostHeader: String, headers: [(String, String)],
-    lines: Int
+    queue: EventQueue, dialer: StreamDialer, destination: ChannelDestination, hostHeader: String,
+    headers: [(String, String)], lines: Int
   ) {
     self.queue = queue
+    self.dialer = dialer
     self.destination = destination
     self.hostHeader = hostHeader
     self.headers = headers.map { "\($0.0): \($0.1)\r\n" }.joined()
@@ -63,7 +66,7 @@ final class WuKongCaller {
   }
 
   deinit {
-    for line in lines where line.descriptor >= 0 { StreamSocket.end(line.descriptor) }
+    for line in lines { line.channel.end(on: queue) }
     buffer.deallocate()
   }
 
@@ -111,24 +114,18 @@ final class WuKongCaller {
 
   private func start(_ number: Int) {
     let line = lines[number]
-    if line.descriptor >= 0 {
+    if !line.channel.isClosed {
       write(number)
       return
     }
     line.reader = HTTPAnswerReader()
     line.isReused = false
     line.epoch += 1
-    do throws(SocketError) { line.descriptor = try StreamSocket.dial(destination) } catch {
-      finish(number, .failed)
+    do throws(SocketError) { line.channel = try dialer.open(destination, token: token(number)) } catch {
+      finish(number, .failed(DialFailure(kind: .refused, detail: error.message)))
       return
     }
     line.isConnecting = true
-    do throws(EventQueueError) {
-      try queue.add(line.descriptor, [.read, .write], token: token(number))
-    } catch {
-      hangUp(number)
-      finish(number, .failed)
-    }
   }
 
   private func token(_ number: Int) -> UInt64 { Self.tokenBase | lines[number].epoch << 24 | UInt64(number) }
@@ -136,16 +133,15 @@ final class WuKongCaller {
   /// A readiness whose token is above `tokenBase`.
   func ready(_ event: Readiness) {
     let number = Int(event.token & 0xFF_FFFF)
-    guard number < lines.count, token(number) == event.token, lines[number].descriptor >= 0 else { return }
+    guard number < lines.count, token(number) == event.token, !lines[number].channel.isClosed else { return }
     let line = lines[number]
     if line.isConnecting {
       guard event.isWritable || event.isClosed else { return }
-      line.isConnecting = false
-      if StreamSocket.dialError(line.descriptor) != 0 {
-        lost(number)
+      if let failure = line.channel.dialFailure {
+        lost(number, failure)
         return
       }
-      try? queue.modify(line.descriptor, .read, token: token(number))
+      line.isConnecting = false
       write(number)
       return
     }
@@ -158,47 +154,60 @@ final class WuKongCaller {
     if line.sent == 0 { line.sentAt = Instant.now() }
     while line.sent < line.output.count {
       let outcome = line.output.withUnsafeBufferPointer {
-        StreamSocket.transmit(line.descriptor, UnsafeBufferPointer(rebasing: $0[line.sent...]))
+        line.channel.transmit(UnsafeBufferPointer(rebasing: $0[line.sent...]))
       }
       switch outcome {
       case .bytes(let count): line.sent += count
       case .wouldBlock:
-        try? queue.modify(line.descriptor, [.read, .write], token: token(number))
+        try? queue.modify(line.channel.descriptor, [.read, .write], token: token(number))
         return
       case .ended:
-        lost(number)
+        lost(number, Self.cut)
         return
       }
     }
-    try? queue.modify(line.descriptor, .read, token: token(number))
+    try? queue.modify(line.channel.descriptor, .read, token: token(number))
   }
 
   private func read(_ number: Int) {
+    let epoch = lines[number].epoch
+    // What a secure connection has decrypted already is not seen by the queue.
+    repeat {
+      if !readOnce(number) { return }
+    } while lines[number].epoch == epoch && lines[number].channel.mayHoldBytes
+  }
+
+  /// False where there was nothing more to read.
+  private func readOnce(_ number: Int) -> Bool {
     let line = lines[number]
-    switch StreamSocket.receive(line.descriptor, buffer) {
-    case .wouldBlock: return
+    switch line.channel.receive(buffer) {
+    case .wouldBlock: return false
     case .ended:
       if line.call != nil, let answer = try? line.reader.end() {
         hangUp(number)
         finish(number, .answer(status: answer.status, body: answer.body))
       } else {
-        lost(number)
+        lost(number, Self.cut)
       }
+      return false
     case .bytes(let count):
       do throws(HTTPAnswerReader.Problem) {
         let bytes = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(buffer)[..<count])
-        guard let answer = try line.reader.feed(bytes) else { return }
+        guard let answer = try line.reader.feed(bytes) else { return true }
         if answer.keepsAlive { line.isReused = true } else { hangUp(number) }
         finish(number, .answer(status: answer.status, body: answer.body))
       } catch {
         hangUp(number)
-        finish(number, .failed)
+        finish(number, .failed(DialFailure(kind: .protocolViolation, detail: "\(error)")))
       }
+      return true
     }
   }
 
+  private static let cut = DialFailure(kind: .reset, detail: "the connection ended without an answer")
+
   /// The connection is gone: a reused one is dialled once more, for the server may have closed it idle.
-  private func lost(_ number: Int) {
+  private func lost(_ number: Int, _ failure: DialFailure) {
     let line = lines[number]
     let mayRetry = line.call != nil && line.isReused && !line.hasRetried
     hangUp(number)
@@ -207,16 +216,14 @@ final class WuKongCaller {
       line.sent = 0
       start(number)
     } else {
-      finish(number, .failed)
+      finish(number, .failed(failure))
     }
   }
 
   private func hangUp(_ number: Int) {
     let line = lines[number]
-    guard line.descriptor >= 0 else { return }
-    queue.remove(line.descriptor)
-    StreamSocket.end(line.descriptor)
-    line.descriptor = -1
+    if line.channel.isClosed { return }
+    line.channel.end(on: queue)
     line.epoch += 1
     line.isConnecting = false
   }
@@ -234,8 +241,10 @@ final class WuKongCaller {
   /// Ends calls whose time is over; call now and then.
   func sweep(_ now: Instant) {
     for number in lines.indices where lines[number].call != nil && now >= lines[number].due {
+      let kind: TransportFailure = lines[number].isConnecting ? .connectTimeout : .idleTimeout
       hangUp(number)
-      finish(number, .failed)
+      finish(
+        number, .failed(DialFailure(kind: kind, detail: "no answer within \(Int(Self.timeout.seconds)) s")))
     }
   }
 }

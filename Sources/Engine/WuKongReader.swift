@@ -4,6 +4,7 @@
 internal import EventLoops
 internal import Primitives
 internal import Recording
+internal import Transports
 internal import WuKongIM
 
 /// What the replies say, known to all readers before they arrive.
@@ -28,7 +29,7 @@ final class WuKongReader {
   let record: SessionRecordBox
 
   var phase = Phase.none
-  var descriptor: Int32 = -1
+  var connection = StreamChannel.closed
   var epoch: UInt64 = 0
   var key = ""
   var head: [UInt8] = []
@@ -44,6 +45,8 @@ final class WuKongReader {
   var onlineAt = Instant(nanoseconds: 0)
   var lostAt: Instant?
   var disconnect: DisconnectRecord?
+  /// Why its last dial failed; nil again once it is online.
+  var failure: SessionErrorKind?
   /// By reply of the channel: bytes of the row's text that were compared with the truth.
   var compared: [Int: Int] = [:]
   var verified: Set<Int> = []
@@ -70,7 +73,7 @@ final class WuKongReader {
     if let webSocket, webSocket.hasOutput { output.append(contentsOf: webSocket.takeOutput()) }
     while sent < output.count {
       let outcome = output.withUnsafeBufferPointer {
-        StreamSocket.transmit(descriptor, UnsafeBufferPointer(rebasing: $0[sent...]))
+        connection.transmit(UnsafeBufferPointer(rebasing: $0[sent...]))
       }
       switch outcome {
       case .bytes(let count): sent += count

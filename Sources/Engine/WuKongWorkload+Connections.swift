@@ -4,6 +4,7 @@
 internal import EventLoops
 internal import Primitives
 internal import Recording
+internal import Transports
 internal import WuKongIM
 
 extension WuKongWorkload {
@@ -59,34 +60,42 @@ extension WuKongWorkload {
     if reader.record.value.requestStart < 0 {
       reader.record.value.requestStart = now.nanoseconds - origin.nanoseconds
     }
-    do throws(SocketError) { reader.descriptor = try StreamSocket.dial(webSocketDestination) } catch {
-      problem("reader \(reader.number): \(error.message)")
-      act(reader, now) { $0.transportEnded($1, .transport, &$2) }
-      return
-    }
     reader.epoch += 1
     reader.phase = .connecting
-    do throws(EventQueueError) {
-      try queue.add(reader.descriptor, [.read, .write], token: token(reader))
+    do throws(SocketError) {
+      reader.connection = try dialer.open(webSocketDestination, token: token(reader))
     } catch {
-      hangUp(reader)
-      act(reader, now) { $0.transportEnded($1, .transport, &$2) }
+      refused(reader, DialFailure(kind: .refused, detail: error.message), now)
     }
+  }
+
+  /// A reader's dial has failed.
+  func refused(_ reader: WuKongReader, _ failure: DialFailure, _ now: Instant) {
+    let kind = SessionErrorKind(failure.kind)
+    reader.failure = kind
+    note(kind, failure.detail)
+    problem("reader \(reader.number): \(failure.detail)")
+    lost(reader, now)
+    // To dial again would be refused again, for as long as the run lasts.
+    guard failure.isLasting else { return }
+    close(reader, completed: false)
+    if readersOpen == 0 { isGivenUp = true }
   }
 
   func token(_ reader: WuKongReader) -> UInt64 { reader.epoch << 24 | UInt64(reader.number) }
 
   func ready(_ event: Readiness, _ now: Instant) {
     let number = Int(event.token & 0xFF_FFFF)
-    guard number < readers.count, token(readers[number]) == event.token, readers[number].descriptor >= 0
+    guard number < readers.count, token(readers[number]) == event.token, !readers[number].connection.isClosed
     else { return }
     let reader = readers[number]
     if reader.phase == .connecting {
       guard event.isWritable || event.isClosed else { return }
-      guard StreamSocket.dialError(reader.descriptor) == 0 else {
-        lost(reader, now)
+      if let failure = reader.connection.dialFailure {
+        refused(reader, failure, now)
         return
       }
+      reader.record.value.tls = reader.connection.handshake.value
       reader.phase = .upgrading
       reader.key = WebSocketHandshake.newKey()
       reader.head = []
@@ -102,15 +111,39 @@ extension WuKongWorkload {
   }
 
   func read(_ reader: WuKongReader, _ now: Instant) {
-    switch StreamSocket.receive(reader.descriptor, buffer) {
-    case .wouldBlock: return
-    case .ended: lost(reader, now)
+    let epoch = reader.epoch
+    guard reader.connection.mayHoldBytes else {
+      _ = readOnce(reader, now)
+      return
+    }
+    // What libcurl has decrypted already is not seen by the queue: read on until nothing is left, or it is others' turn.
+    for _ in 0..<Self.readsInTurn {
+      if !readOnce(reader, now) || reader.epoch != epoch { return }
+    }
+    unread.insert(reader.number)
+  }
+
+  /// What was left when others had their turn.
+  func readRest(_ now: Instant) {
+    let due = unread
+    unread.removeAll(keepingCapacity: true)
+    for number in due where !readers[number].connection.isClosed { read(readers[number], now) }
+  }
+
+  /// False where there was nothing more to read.
+  private func readOnce(_ reader: WuKongReader, _ now: Instant) -> Bool {
+    switch reader.connection.receive(buffer) {
+    case .wouldBlock: return false
+    case .ended:
+      lost(reader, now)
+      return false
     case .bytes(let count):
       counts.bytesReceived += count
       reader.record.value.bytes += Int64(count)
       reader.record.value.reads += 1
       let bytes = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(buffer)[..<count])
       if reader.phase == .upgrading { upgrade(reader, bytes, now) } else { receive(bytes, reader, now) }
+      return true
     }
   }
 
@@ -164,10 +197,8 @@ extension WuKongWorkload {
     reader.sent = 0
     reader.phase = .none
     reader.waitsForWriting = false
-    guard reader.descriptor >= 0 else { return }
-    queue.remove(reader.descriptor)
-    StreamSocket.end(reader.descriptor)
-    reader.descriptor = -1
+    if reader.connection.isClosed { return }
+    reader.connection.end(on: queue)
     reader.epoch += 1
   }
 
@@ -176,7 +207,7 @@ extension WuKongWorkload {
     touched.removeAll(keepingCapacity: true)
     for number in due {
       let reader = readers[number]
-      guard reader.descriptor >= 0, reader.phase != .connecting else { continue }
+      guard !reader.connection.isClosed, reader.phase != .connecting else { continue }
       if !reader.flush() {
         lost(reader, now)
         continue
@@ -184,7 +215,8 @@ extension WuKongWorkload {
       let waits = reader.pendingCount > 0
       if waits != reader.waitsForWriting {
         reader.waitsForWriting = waits
-        try? queue.modify(reader.descriptor, waits ? [.read, .write] : .read, token: token(reader))
+        try? queue.modify(
+          reader.connection.descriptor, waits ? [.read, .write] : .read, token: token(reader))
       }
     }
   }

@@ -4,6 +4,7 @@
 internal import EventLoops
 internal import Primitives
 internal import Scenarios
+internal import Transports
 internal import WuKongIM
 
 extension WuKongWorkload {
@@ -42,7 +43,9 @@ extension WuKongWorkload {
       if status == 200, case .delta = kind { counts.deltasSent += 1 }
       next = replies[reply].answered(status: status, body: body)
       if status != 200, case .proceed = next { counts.cacheMisses += 1 }
-    case .failed: next = replies[reply].unanswered()
+    case .failed(let failure):
+      if failure.isLasting { giveUp(failure) }
+      next = replies[reply].unanswered()
     }
     switch next {
     case .proceed:

@@ -10,6 +10,7 @@ extension WuKongWorkload {
   func online(_ reader: WuKongReader, _ generation: Int, _ now: Instant) {
     counts.connects += 1
     reader.onlineAt = now
+    reader.failure = nil
     if reader.record.value.requestSent < 0 {
       reader.record.value.requestSent = now.nanoseconds - origin.nanoseconds
       reader.record.value.connect = (now - reader.dialledAt).value
@@ -106,7 +107,7 @@ extension WuKongWorkload {
     record.repetition = settings.repetition
     record.session = Int64(reader.number)
     record.number = reader.record.value.disconnects
-    record.cause = Self.word(loss)
+    record.cause = loss == .transport ? (reader.failure ?? .reset).word : Self.word(loss)
     record.detected = now.nanoseconds - origin.nanoseconds
     record.delayAsked = delay?.value ?? -1
     record.delayTaken = delay?.value ?? -1
@@ -151,7 +152,7 @@ extension WuKongWorkload {
     counts.truncatedTexts += reader.verified.count { truth.isTruncated[$0] }
     add(reader.timeline.counts)
     if isRight { counts.readersCompleted += 1 } else { counts.readersFailed += 1 }
-    if !completed {
+    if !completed && !isGivenUp {
       let missing = truth.replies[reader.channel].filter { !reader.verified.contains($0) }
       problem("reader \(reader.number): \(missing.count) replies not whole, state \(reader.client.state)")
     }
@@ -160,7 +161,7 @@ extension WuKongWorkload {
     record.repetition = settings.repetition
     record.session = Int64(reader.number)
     record.outcome = isRight ? .completed : .failed
-    record.error = isRight ? nil : .truncated
+    record.error = isRight ? nil : reader.failure ?? .truncated
     record.end = now.nanoseconds - origin.nanoseconds
     record.expected = Int64(truth.replies[reader.channel].count)
     record.delivered = Int64(reader.verified.count)

@@ -1,12 +1,13 @@
 // The WuKongIM workload: producers post replies, readers follow them over WebSockets, are dropped at random points,
 // come back and repair themselves; every text is held against the truth. One thread, one loop; results leave through
-// callbacks on that thread. Plain ws and http.
+// callbacks on that thread. What a connection is made of, plain or TLS, is the business of StreamDialer.
 
 internal import EventLoops
 package import Primitives
 package import Recording
 package import Scenarios
 internal import Synchronization
+package import Transports
 package import WuKongIM
 
 package struct WuKongWorkloadSettings: Sendable {
@@ -14,6 +15,10 @@ package struct WuKongWorkloadSettings: Sendable {
   /// Where HTTP is spoken; the WebSocket address comes from its `/route`.
   package var host: String
   package var port: Int
+  /// Whether that is https; the WebSocket is wss then, too.
+  package var isSecure = false
+  /// Whom secure connections trust, and where names lead.
+  package var secure = SecureSettings()
   package var headers: [(String, String)] = []
   package var seed: UInt64 = 0
   package var variant: Int32 = 0
@@ -79,6 +84,8 @@ package final class WuKongWorkload {
   package internal(set) var counts = WuKongCounts()
   /// The first problems, for the report.
   package internal(set) var problems: [String] = []
+  /// Why connections could not be made: an example of each kind.
+  package internal(set) var dialFailures: [SessionErrorKind: String] = [:]
 
   package var onSample: (WuKongSample, Nanoseconds) -> Void = { _, _ in }
   package var onSession: (SessionRecord) -> Void = { _ in }
@@ -87,8 +94,10 @@ package final class WuKongWorkload {
   package var onTick: (WuKongCounts, _ live: Int) -> Void = { _, _ in }
 
   let queue: EventQueue
-  var caller: WuKongCaller
-  var webSocketDestination: SocketDestination
+  let dialer: StreamDialer
+  let caller: WuKongCaller
+  let api: WebAddress
+  var webSocketDestination: ChannelDestination
   var webSocketHost: String
   var webSocketPath = "/"
   let origin: Instant
@@ -102,6 +111,11 @@ package final class WuKongWorkload {
   var readersOpen = 0
   var producedAt: Instant?
   var touched: Set<Int> = []
+  /// Readers whose connection held more than they read in one turn.
+  var unread: Set<Int> = []
+  static let readsInTurn = 64
+  /// The server cannot be reached, and nothing would change that.
+  var isGivenUp = false
   var actions: [WuKongClient.Action] = []
   let stopRequested = Atomic<Bool>(false)
   let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 65_536)
@@ -112,25 +126,32 @@ package final class WuKongWorkload {
     do throws(EventQueueError) { queue = try EventQueue(capacity: 1_024) } catch {
       throw EngineError("\(error.call): errno \(error.errno)")
     }
-    let destination: SocketDestination
+    let name = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+    guard let api = WebAddress("\(settings.isSecure ? "https" : "http")://\(name):\(settings.port)/") else {
+      throw EngineError("\(settings.host):\(settings.port) is no host and port")
+    }
+    self.api = api
+    let destination: ChannelDestination
     do throws(SocketError) {
-      destination = try SocketDestination(host: settings.host, port: settings.port)
+      destination = try ChannelDestination(
+        host: api.host, port: api.port, isSecure: api.isSecure, settings: settings.secure)
     } catch {
       throw EngineError("\(settings.host): \(error.message)")
     }
-    let host = "\(settings.host.contains(":") ? "[\(settings.host)]" : settings.host):\(settings.port)"
+    dialer = StreamDialer(queue: queue, settings: settings.secure)
     caller = WuKongCaller(
-      queue: queue, destination: destination, hostHeader: host, headers: settings.headers,
+      queue: queue, dialer: dialer, destination: destination, hostHeader: api.hostHeader,
+      headers: settings.headers,
       lines: settings.httpConnections)
     webSocketDestination = destination
-    webSocketHost = host
+    webSocketHost = api.hostHeader
     random = SeededRandom(seed: settings.seed, purpose: "wukongim workload")
     wheel = TimerWheel(timers: settings.load.readers + settings.load.replies + 1, now: origin)
     plan()
   }
 
   deinit {
-    for reader in readers where reader.descriptor >= 0 { StreamSocket.end(reader.descriptor) }
+    for reader in readers { reader.connection.end(on: queue) }
     buffer.deallocate()
   }
 
@@ -203,18 +224,21 @@ package final class WuKongWorkload {
     repliesOpen = replies.count
     setUp()
     var nextSecond = Instant.now() + .seconds(1)
-    while !stopRequested.load(ordering: .relaxed), readersOpen > 0 || repliesOpen > 0 {
-      var deadline = nextSecond
-      if let due = wheel.nextDeadline() { deadline = min(deadline, due) }
-      guard let ready = try? queue.wait(until: deadline) else { break }
+    while !stopRequested.load(ordering: .relaxed), !isGivenUp, readersOpen > 0 || repliesOpen > 0 {
+      guard
+        let ready = try? queue.wait(until: unread.isEmpty ? nextWake(nextSecond) : Instant(nanoseconds: 0))
+      else {
+        break
+      }
       let now = Instant.now()
       for event in ready {
-        if event.token >= WuKongCaller.tokenBase {
-          caller.ready(event)
-        } else {
-          self.ready(event, now)
-        }
+        if event.token & StreamDialer.tokenMark != 0 { dialer.handle(event) } else { dispatch(event, now) }
       }
+      dialer.expire(now)
+      for token in dialer.takeFailed() {
+        dispatch(Readiness(token: token, isReadable: false, isWritable: false, isClosed: true), now)
+      }
+      if !unread.isEmpty { readRest(now) }
       expire(now)
       if now >= nextSecond {
         nextSecond = now + .seconds(1)
@@ -227,6 +251,17 @@ package final class WuKongWorkload {
     for reader in readers where !reader.isComplete { close(reader, completed: false) }
   }
 
+  private func nextWake(_ limit: Instant) -> Instant {
+    var next = limit
+    if let due = wheel.nextDeadline() { next = min(next, due) }
+    if let due = dialer.nextDeadline() { next = min(next, due) }
+    return next
+  }
+
+  private func dispatch(_ event: Readiness, _ now: Instant) {
+    if event.token >= WuKongCaller.tokenBase { caller.ready(event) } else { ready(event, now) }
+  }
+
   /// Users, channels and the WebSocket's address first; then readers and producers.
   func setUp() {
     var outstanding = 0
@@ -235,8 +270,8 @@ package final class WuKongWorkload {
       caller.call(
         WuKongCall(path: path, body: Array(body.text().utf8)) { [unowned self] result, _ in
           outstanding -= 1
-          if case .answer(200, _) = result {} else { problem("\(path): \(Self.describe(result))") }
-          if outstanding == 0 { findRoute() }
+          check(result, of: path)
+          if outstanding == 0 && !isGivenUp { findRoute() }
         })
     }
     let load = settings.load
@@ -264,11 +299,29 @@ package final class WuKongWorkload {
     }
   }
 
-  static func describe(_ result: WuKongCallResult) -> String {
+  /// A call of the setting up that did not succeed is a problem; without a connection there is no run at all.
+  private func check(_ result: WuKongCallResult, of path: String) {
     switch result {
-    case .failed: "no answer"
-    case .answer(let status, let body): "HTTP \(status) \(String(decoding: body.prefix(120), as: UTF8.self))"
+    case .answer(200, _): break
+    case .answer(let status, let body):
+      problem("\(path): HTTP \(status) \(String(decoding: body.prefix(120), as: UTF8.self))")
+    case .failed(let failure):
+      problem("\(path): \(failure.detail)")
+      if SessionErrorKind(failure.kind).isConnectFailure { giveUp(failure) }
     }
+  }
+
+  /// Ends the run: every reader has failed for this reason.
+  func giveUp(_ failure: DialFailure) {
+    if isGivenUp { return }
+    isGivenUp = true
+    let kind = SessionErrorKind(failure.kind)
+    note(kind, failure.detail)
+    for reader in readers { reader.failure = kind }
+  }
+
+  func note(_ kind: SessionErrorKind, _ detail: String) {
+    if dialFailures[kind] == nil { dialFailures[kind] = detail }
   }
 
   func problem(_ text: String) {
@@ -276,35 +329,23 @@ package final class WuKongWorkload {
   }
 
   func findRoute() {
+    let path = "/route?uid=reader-0&intranet=0"
     caller.call(
-      WuKongCall(method: "GET", path: "/route?uid=reader-0&intranet=0") { [unowned self] result, _ in
-        if case .answer(200, let body) = result, let document = try? JSONReader.read(body),
-          let address = document["ws_addr"]?.asString
-        {
-          useRoute(address)
-        } else {
-          problem("/route: \(Self.describe(result))")
-        }
+      WuKongCall(method: "GET", path: path) { [unowned self] result, _ in
+        check(result, of: path)
+        if isGivenUp { return }
+        if case .answer(200, let body) = result { useRoute(body) }
         begin()
       })
   }
 
-  func useRoute(_ address: String) {
-    guard address.hasPrefix("ws://") else {
-      problem("/route: '\(address.prefix(80))' is not a ws:// address; this workload speaks plain ws")
-      return
-    }
-    let rest = address.dropFirst(5)
-    let authority = rest.prefix { $0 != "/" }
-    if authority.count < rest.count { webSocketPath = String(rest.dropFirst(authority.count)) }
-    guard let colon = authority.lastIndex(of: ":"),
-      let port = Int(authority[authority.index(after: colon)...])
-    else { return }
-    let host = authority[..<colon].filter { $0 != "[" && $0 != "]" }
-    do throws(SocketError) {
-      webSocketDestination = try SocketDestination(host: String(host), port: port)
-      webSocketHost = String(authority)
-    } catch { problem("/route: \(address.prefix(80)): \(error.message)") }
+  func useRoute(_ answer: [UInt8]) {
+    do throws(WuKongRoute.Problem) {
+      let route = try WuKongRoute(answer: answer, api: api)
+      webSocketHost = route.address.hostHeader
+      webSocketPath = route.address.target
+      webSocketDestination = try route.destination(settings.secure)
+    } catch { problem("/route: \(error.message)") }
   }
 
   func begin() {

@@ -111,9 +111,18 @@ struct ScenarioChecks {
     if !speaksWuKongIM && scenario.wukongim != nil {
       refuse("wukongim", "stands with the api \(endpoint.api.rawValue)", "the api wukongim")
     }
-    if let url = endpoint.url, !speaksWuKongIM, url.hasPrefix("ws") {
+    if let url = endpoint.url, url.hasPrefix("ws") {
       refuse(
-        "endpoint.url", "is a WebSocket's URL", "an http or https URL for the api \(endpoint.api.rawValue)")
+        "endpoint.url", "is a WebSocket's URL", "an http or https URL for the api \(endpoint.api.rawValue)",
+        speaksWuKongIM ? "Name the HTTP API: its /route tells where the WebSocket is" : "")
+    }
+    if speaksWuKongIM {
+      let expected = "a direct connection: the api wukongim dials its WebSockets itself"
+      if endpoint.proxy != nil { refuse("endpoint.proxy", "stands with the api wukongim", expected) }
+      if endpoint.unixSocket != nil { refuse("endpoint.unix_socket", "stands with the api wukongim", expected) }
+      if endpoint.http == .http2 {
+        refuse("endpoint.http", "2 with the api wukongim", "HTTP/1.1: a WebSocket's upgrade is of HTTP/1.1")
+      }
     }
   }
 

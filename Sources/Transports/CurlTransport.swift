@@ -5,7 +5,7 @@ internal import CCurl
 package import EventLoops
 package import Primitives
 
-package final class CurlTransport: Transport {
+package final class CurlTransport: Transport, CurlMultiOwner {
   /// Transfers on one multi handle: libcurl looks sockets up in a hash of 911 buckets and walks the host's connections
   /// for a reusable one, so far more than this makes each event and each start dearer.
   static let placesPerMulti = 250
@@ -60,16 +60,17 @@ package final class CurlTransport: Transport {
     _ = curl_global_init(Int(CURL_GLOBAL_ALL))
   }()
 
+  static func initialise() { _ = globalInitialisation }
+
   /// "libcurl/7.88.1 OpenSSL/3.0.17 …", for reports.
   package static var version: String { String(cString: curl_version()) }
 
   /// A name that many transfers share is looked up once: libcurl would start a thread for each of them.
   private static func prefetchedNames(_ endpoint: EndpointAddress) -> [String] {
     guard endpoint.proxy == nil, endpoint.unixSocket == nil, endpoint.resolve.isEmpty,
-      let address = WebAddress(endpoint.url), address.host.contains(where: \.isLetter), !address.host.contains(":")
+      let address = WebAddress(endpoint.url)
     else { return [] }
-    let found = SocketAddress.lookUp(host: address.host, port: address.port).addresses.compactMap(\.numericHost)
-    return found.isEmpty ? [] : ["\(address.host):\(address.port):\(found.joined(separator: ","))"]
+    return address.lookedUp.map { [$0] } ?? []
   }
 
   // MARK: Transport
@@ -159,11 +160,7 @@ package final class CurlTransport: Transport {
   package func handle(_ readiness: Readiness) {
     turn &+= 1
     let multi = multis[Int(QueueToken.generation(readiness.token))]
-    var flags: Int32 = 0
-    if readiness.isReadable || readiness.isClosed { flags |= CURL_CSELECT_IN }
-    if readiness.isWritable { flags |= CURL_CSELECT_OUT }
-    var running: Int32 = 0
-    curl_multi_socket_action(multi.handle, curl_socket_t(QueueToken.number(readiness.token)), flags, &running)
+    multi.act(on: readiness, socket: curl_socket_t(QueueToken.number(readiness.token)))
     finishDone(multi)
   }
 
@@ -177,8 +174,7 @@ package final class CurlTransport: Transport {
     if !resting.isEmpty { wakeResting() }
     for multi in due {
       turn &+= 1
-      var running: Int32 = 0
-      curl_multi_socket_action(multi.handle, CURL_SOCKET_TIMEOUT, 0, &running)
+      multi.timeOut()
       finishDone(multi)
     }
     guard usesHTTP2 else { return }
@@ -221,34 +217,21 @@ package final class CurlTransport: Transport {
     while multis.count <= index {
       multis.append(
         CurlMulti(
-          index: multis.count, transport: self, usesHTTP2: usesHTTP2, sharesConnections: endpoint.reusesConnections))
+          index: multis.count, owner: self, maximumConnections: Self.placesPerMulti + 8,
+          streamsPerConnection: usesHTTP2 ? Self.streamsPerConnection : nil,
+          // Without a bound each transfer that finds all connections full, or still in their handshake, makes one more.
+          hostConnections: usesHTTP2 && endpoint.reusesConnections
+            ? (Self.placesPerMulti + Self.streamsPerConnection - 1) / Self.streamsPerConnection : nil))
     }
     return multis[index]
   }
 
-  fileprivate func socketChanged(_ multi: CurlMulti, _ socket: curl_socket_t, _ what: Int32, isKnown: Bool) {
-    if what == CURL_POLL_REMOVE {
-      if isKnown { queue.remove(socket) }
-      return
-    }
-    var interest: Interest = []
-    if what & CURL_POLL_IN != 0 { interest.insert(.read) }
-    if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+  func socketChanged(_ multi: CurlMulti, _ socket: curl_socket_t, _ what: Int32, isKnown: Bool) {
     let token = QueueToken.curl | UInt64(multi.index) << 32 | UInt64(UInt32(bitPattern: socket))
-    if isKnown {
-      try? queue.modify(socket, interest, token: token)
-    } else {
-      do {
-        try queue.add(socket, interest, token: token)
-      } catch {
-        // The descriptor was added before under another transfer.
-        try? queue.modify(socket, interest, token: token)
-      }
-      curl_multi_assign(multi.handle, socket, Unmanaged.passUnretained(multi).toOpaque())
-    }
+    multi.watch(socket, what, isKnown: isKnown, on: queue, token: token)
   }
 
-  fileprivate func timerChanged(_ multi: CurlMulti, _ milliseconds: Int) {
+  func timerChanged(_ multi: CurlMulti, _ milliseconds: Int) {
     if milliseconds < 0 {
       wheel.cancel(multi.index)
     } else {
@@ -278,35 +261,8 @@ package final class CurlTransport: Transport {
   ) -> TransferEnd {
     if code == CURLE_OK { return .complete }
     if code == CURLE_PARTIAL_FILE { return .cut }
-    // Its own words name the host, the header or the certificate; the code's are the same for all.
-    let words = place.pointee.errorWords
-    var detail = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
-    var system = 0
-    _ = CCurl_getinfo_long(easy, CURLINFO_OS_ERRNO, &system)
-    if system != 0 && (code == CURLE_COULDNT_CONNECT || code == CURLE_RECV_ERROR && words.isEmpty) {
-      detail += ": \(systemMessage(Int32(truncatingIfNeeded: system)))"
-    }
-    if code == CURLE_OUT_OF_MEMORY { detail = "a response head that is too large" }
-    let kind: TransportFailure =
-      switch code {
-      case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameLookup
-      case CURLE_COULDNT_CONNECT: .refused
-      case CURLE_OPERATION_TIMEDOUT: .connectTimeout
-      case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-        CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_USE_SSL_FAILED, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-        .tls
-      case CURLE_TOO_MANY_REDIRECTS: .redirectLoop
-      case CURLE_BAD_CONTENT_ENCODING: .unsupportedEncoding
-      case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_OUT_OF_MEMORY: .protocolViolation
-      // CURLE_TOO_LARGE of libcurl 8.6 and later: what older ones call out of memory, a head beyond all limits.
-      case _ where code.rawValue == 100: .protocolViolation
-      // A wrong chunk has the code of a failed read, HTTP/0.9 and an odd status that of an unknown scheme.
-      case CURLE_RECV_ERROR where system == 0 && words.contains("chunked-encoding"): .protocolViolation
-      case CURLE_UNSUPPORTED_PROTOCOL where words.contains("HTTP"): .protocolViolation
-      case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: .unsupported
-      default: .reset
-      }
-    return .failed(kind, detail: detail)
+    let failure = CurlFailure(easy, code, words: place.pointee.errorWords)
+    return .failed(failure.kind, detail: failure.detail)
   }
 
   // MARK: Requests
@@ -340,13 +296,7 @@ package final class CurlTransport: Transport {
       _ = CCurl_setopt_long(easy, CURLOPT_HTTP_VERSION, version)
     }
     if usesHTTP2 { _ = CCurl_setopt_long(easy, CURLOPT_PIPEWAIT, 1) }
-    if !endpoint.verifiesTLS {
-      _ = CCurl_setopt_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
-      _ = CCurl_setopt_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
-    }
-    if let file = endpoint.caFile { _ = CCurl_setopt_string(easy, CURLOPT_CAINFO, file) }
-    if let file = endpoint.certificateFile { _ = CCurl_setopt_string(easy, CURLOPT_SSLCERT, file) }
-    if let file = endpoint.keyFile { _ = CCurl_setopt_string(easy, CURLOPT_SSLKEY, file) }
+    SecureSettings(endpoint).apply(to: easy)
     if endpoint.method == "POST" {
       _ = CCurl_setopt_long(easy, CURLOPT_POST, 1)
       _ = CCurl_setopt_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(endpoint.body.count))
@@ -526,47 +476,6 @@ struct CurlPlace {
   }
 }
 
-/// One multi handle; libcurl's callbacks get its address.
-private final class CurlMulti {
-  let index: Int
-  let handle: UnsafeMutableRawPointer
-  unowned let transport: CurlTransport
-  /// No more connections than the streams of all places need.
-  private(set) var isLimited = false
-  /// An answer has shown that streams do not share connections here.
-  var limitIsWrong = false
-  var nextLook = Instant(nanoseconds: 0)
-
-  init(index: Int, transport: CurlTransport, usesHTTP2: Bool, sharesConnections: Bool) {
-    self.index = index
-    self.transport = transport
-    guard let handle = curl_multi_init() else { preconditionFailure("libcurl has no memory for a multi handle") }
-    self.handle = handle
-    let context = Unmanaged.passUnretained(self).toOpaque()
-    _ = CCurl_multi_setopt_socket_callback(handle, socketCallback)
-    _ = CCurl_multi_setopt_pointer(handle, CURLMOPT_SOCKETDATA, context)
-    _ = CCurl_multi_setopt_timer_callback(handle, timerCallback)
-    _ = CCurl_multi_setopt_pointer(handle, CURLMOPT_TIMERDATA, context)
-    _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAXCONNECTS, CurlTransport.placesPerMulti + 8)
-    if usesHTTP2 {
-      _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAX_CONCURRENT_STREAMS, CurlTransport.streamsPerConnection)
-      // Without a bound each transfer that finds all connections full, or still in their handshake, makes one more.
-      if sharesConnections {
-        isLimited = true
-        let most = (CurlTransport.placesPerMulti + CurlTransport.streamsPerConnection - 1) / CurlTransport.streamsPerConnection
-        _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, most)
-      }
-    }
-  }
-
-  func lift() {
-    isLimited = false
-    _ = CCurl_multi_setopt_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 0)
-  }
-
-  func close() { curl_multi_cleanup(handle) }
-}
-
 // C function pointers capture nothing: all they know comes through their context.
 
 private let bodyCallback: CCurl_data_callback = { bytes, size, count, context in
@@ -590,18 +499,4 @@ private let prerequestCallback: CCurl_prerequest_callback = { context, _, _, _, 
   guard let place = context?.assumingMemoryBound(to: CurlPlace.self) else { return CURL_PREREQFUNC_OK }
   place.pointee.transport._withUnsafeGuaranteedRef { $0.requestSent(place) }
   return CURL_PREREQFUNC_OK
-}
-
-private let socketCallback: CCurl_socket_callback = { _, socket, what, context, socketContext in
-  guard let context else { return 0 }
-  let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
-  multi.transport.socketChanged(multi, socket, what, isKnown: socketContext != nil)
-  return 0
-}
-
-private let timerCallback: CCurl_timer_callback = { _, milliseconds, context in
-  guard let context else { return 0 }
-  let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
-  multi.transport.timerChanged(multi, milliseconds)
-  return 0
 }

@@ -74,5 +74,15 @@ extension SocketAddress {
   }
 }
 
+extension WebAddress {
+  /// The host's addresses in libcurl's form, "host:port:address,…"; nil for a number, and where there is none. Waits
+  /// for the resolver.
+  var lookedUp: String? {
+    guard host.contains(where: \.isLetter), !host.contains(":") else { return nil }
+    let found = SocketAddress.lookUp(host: host, port: port).addresses.compactMap(\.numericHost)
+    return found.isEmpty ? nil : "\(host):\(port):\(found.joined(separator: ","))"
+  }
+}
+
 /// The system's words for an errno.
 func systemMessage(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -38,6 +38,9 @@ static inline CURLcode CCurl_getinfo_string(CURL *handle, CURLINFO info, char **
 static inline CURLcode CCurl_getinfo_pointer(CURL *handle, CURLINFO info, void **value) {
   return curl_easy_getinfo(handle, info, value);
 }
+static inline CURLcode CCurl_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
+  return curl_easy_getinfo(handle, info, value);
+}
 static inline CURLMcode CCurl_multi_setopt_long(CURLM *handle, CURLMoption option, long value) {
   return curl_multi_setopt(handle, option, value);
 }

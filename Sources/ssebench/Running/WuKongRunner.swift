@@ -50,10 +50,12 @@ final class WuKongRunner {
       mock = started
       url = started.urls[0]
     }
-    guard let url, let address = WebAddress(url), !address.isSecure else {
-      throw EngineError("endpoint.url: a WuKongIM run needs an http URL of the server's HTTP API; TLS is not spoken here")
+    guard let url, let address = WebAddress(url) else {
+      throw EngineError("endpoint.url: a WuKongIM run needs an http or https URL of the server's HTTP API")
     }
     var settings = WuKongWorkloadSettings(load: load, host: address.host, port: address.port)
+    settings.isSecure = address.isSecure
+    settings.secure = secureSettings
     settings.headers = scenario.endpoint.headers.map { ($0.name, $0.value) }
     settings.seed = scenario.seed &+ UInt64(repetition)
     settings.variant = Int32(variantNumber)
@@ -71,15 +73,28 @@ final class WuKongRunner {
       box.value.run()
       let counts = box.value.counts
       let problems = box.value.problems
+      let dialFailures = box.value.dialFailures
       inbox.change {
         $0.counts = counts
         $0.problems = problems
+        $0.dialFailures = dialFailures
         $0.isFinished = true
       }
     }.start()
     follow(workload, origin)
     variant.measuredSeconds += (Instant.now() - origin).seconds
     variant.instrument.cpuSeconds += ProcessMeters.cpuSeconds - cpuBefore
+  }
+
+  private var secureSettings: SecureSettings {
+    var settings = SecureSettings()
+    settings.caFile = scenario.endpoint.tls.ca
+    settings.certificateFile = scenario.endpoint.tls.cert
+    settings.keyFile = scenario.endpoint.tls.key
+    settings.verifies = !scenario.endpoint.tls.insecure
+    settings.resolve = scenario.endpoint.resolve
+    settings.connectTimeout = scenario.client.timeouts.connect
+    return settings
   }
 
   private func connect(_ workload: WuKongWorkload) {
@@ -186,6 +201,9 @@ final class WuKongRunner {
     var record = variant.wukongim ?? WuKongRecord()
     record.add(WuKongRecord(taken.counts))
     variant.wukongim = record
+    for (kind, detail) in taken.dialFailures {
+      variant.errorSamples[kind, default: []].append(secrets.scrub(detail))
+    }
     for problem in taken.problems.prefix(3) {
       variant.errorSamples[.streamError, default: []].append(secrets.scrub(problem))
     }
@@ -200,6 +218,7 @@ private struct WuKongReport: Sendable {
   var counts = WuKongCounts()
   var live = 0
   var problems: [String] = []
+  var dialFailures: [SessionErrorKind: String] = [:]
   var isFinished = false
 }
 
