@@ -5,8 +5,12 @@ import importlib.util
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
+
+# Ended from outside, a script still ends what it has started.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))

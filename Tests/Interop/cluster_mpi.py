@@ -22,7 +22,7 @@ def main():
         path = scenario(folder)
         alone = run_alone(path, folder)
         runs = os.path.join(folder, "mpi")
-        environment = dict(os.environ, SSEBENCH=SSEBENCH, LEAD="8", OMPI_MCA_plm="isolated")
+        environment = dict(os.environ, SSEBENCH=SSEBENCH, LEAD=str(8 + int(os.getloadavg()[0])), OMPI_MCA_plm="isolated")
         result = call(
             os.path.join(CLUSTER, "mpirun.sh"), path, str(SHARDS), runs, "--oversubscribe", "--allow-run-as-root",
             env=environment)

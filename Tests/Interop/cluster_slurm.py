@@ -129,7 +129,7 @@ def main():
         path = scenario(folder)
         alone = run_alone(path, folder)
 
-        start = str(math.ceil(time.time()) + 8)
+        start = str(math.ceil(time.time() + 8 + os.getloadavg()[0]))
         direct = os.path.join(folder, "srun")
         result = call(
             "srun", "-n", str(SHARDS), SSEBENCH, "run", path, "--out", direct + "/{shard}", "--start-at", start, "--quiet",
@@ -144,7 +144,7 @@ def main():
 
         batch = os.path.join(folder, "batch")
         log = os.path.join(folder, "batch.log")
-        environment = dict(slurm.environment, SSEBENCH=SSEBENCH, LEAD="8")
+        environment = dict(slurm.environment, SSEBENCH=SSEBENCH, LEAD=str(8 + int(os.getloadavg()[0])))
         result = call(
             "sbatch", "--wait", "--ntasks", str(SHARDS), "--chdir", folder, "--output", log,
             os.path.join(CLUSTER, "slurm.sbatch"), path, batch, env=environment)

@@ -12,16 +12,23 @@ enum ClockProbe {
   private static let mostSamples = 12
 
   /// This host's clock against that of the server at `url`; nil where it says no time, or its answers contradict each other.
-  static func measure(_ url: String, endpoint: Scenarios.Endpoint, by wall: WallClock, within limit: Nanoseconds) -> HostClock? {
+  ///
+  /// - Parameter startAt: the time by the server's clock, in nanoseconds since 1970, at which the run is to begin; it does
+  ///   not wait for questions.
+  static func measure(_ url: String, endpoint: Scenarios.Endpoint, by wall: WallClock, before startAt: Int64?) -> HostClock? {
     let address = Readiness.address(url, endpoint)
-    let deadline = Instant.now() + limit
+    let patience = Instant.now() + .seconds(4)
     var bounds = ClockBounds()
     var refusals = 0
     while bounds.samples < mostSamples && refusals < 3 && Interrupts.seen == 0 {
       let now = Instant.now()
       let next = wall.instant(at: bounds.nextQuestion(after: wall.time(at: now)))
-      // The first question is always asked: a bound of a second is better than none.
-      if bounds.samples > 0 && next > deadline { break }
+      // The first question is always asked: a bound of a second is better than none. Only then is it known how much time
+      // there is: a clock that is off has the start at another time.
+      if let offset = bounds.offset {
+        let start = startAt.map { wall.instant(at: $0 + offset) + .milliseconds(-500) }
+        if next > min(patience, start ?? patience) { break }
+      }
       if next > now { usleep(UInt32(clamping: (next - now).value / 1_000)) }
       guard let answer = SingleRequest.clock(address, within: .seconds(2)) else {
         refusals += 1

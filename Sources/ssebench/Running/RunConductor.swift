@@ -103,11 +103,8 @@ final class RunConductor {
     let endpoint = parts.first?.scenario.endpoint
     let isShard = (options.shard?.count ?? 1) > 1
     if let url = options.clock ?? (isShard ? endpoint?.url : nil) {
-      var limit = Nanoseconds.seconds(3)
-      // Half of the time that is left: the other half is for a mock and its loads to come up in.
-      if let startAt = options.startAt { limit = min(limit, Nanoseconds(max(0, (startAt * 1_000_000 - WallClock.now) / 2))) }
       let settings = options.clock == nil ? endpoint : nil
-      record.machine.clock = ClockProbe.measure(url, endpoint: settings ?? Scenarios.Endpoint(), by: wall, within: limit)
+      record.machine.clock = ClockProbe.measure(url, endpoint: settings ?? Scenarios.Endpoint(), by: wall, before: options.startAt.map { $0 * 1_000_000 })
       noteClock(url)
     }
     guard let startAt = options.startAt else { return }
