@@ -76,8 +76,19 @@ package struct Contrast: Sendable {
       ratio = nil
       ratioInterval = nil
     }
-    p = total > 0 ? StudentT.twoSided(difference / total.squareRoot(), df: df) : (difference == 0 ? 1 : 0)
+    p = Self.probability(differences, byT: total > 0 ? StudentT.twoSided(difference / total.squareRoot(), df: df) : (difference == 0 ? 1 : 0))
     noiseFloor = between.spread.flatMap { spread in a != 0 ? 2.8 * spread / abs(a) : nil }
+  }
+
+  /// The p-value that belongs to the interval: twice the share of resampled differences beyond 0. Quantiles of values that
+  /// come in lumps are far from normal, and Student's t raised twice the alarms there; it stands only for what is too
+  /// small to be counted in the resamples.
+  private static func probability(_ differences: [Double], byT: Double) -> Double {
+    let below = differences.count { $0 <= 0 }
+    let above = differences.count { $0 >= 0 }
+    let fewest = min(below, above)
+    let floor = 2 / Double(differences.count + 1)
+    return fewest == 0 ? min(byT, floor) : min(1, 2 * Double(fewest) / Double(differences.count))
   }
 
   /// Variance between repeats beyond what resampling within them explains, pooled over both sides. However little there is,

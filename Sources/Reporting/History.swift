@@ -94,6 +94,14 @@ package final class History {
     package var version: String
     package var variant: String
     package var value: Double
+
+    package init(startedAtMilliseconds: Int64, name: String, version: String, variant: String, value: Double) {
+      self.startedAtMilliseconds = startedAtMilliseconds
+      self.name = name
+      self.version = version
+      self.variant = variant
+      self.value = value
+    }
   }
 
   /// Adds a run with all its figures, whole or not at all. A run that is there already is put in its place again.

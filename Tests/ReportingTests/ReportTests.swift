@@ -283,10 +283,11 @@ import TestSupport
 
   /// Side by side, values of two scenarios would show a change that nobody made.
   @Test func trendOfTwoScenarios_IsTwoTrends() throws {
-    let points = (0..<24).map { index in
-      History.Point(
-        startedAtMilliseconds: Int64(index) * 86_400_000, name: index % 2 == 0 ? "<a>" : "b", version: "1", variant: "default",
-        value: index % 2 == 0 ? 200 : 400)
+    let points = (0..<24).map { (index: Int) -> History.Point in
+      let isFirst = index.isMultiple(of: 2)
+      return History.Point(
+        startedAtMilliseconds: Int64(index) * 86_400_000, name: isFirst ? "<a>" : "b", version: "1", variant: "default",
+        value: isFirst ? 200 : 400)
     }
     let trend = TrendReport(key: "ttft_ms.p50", points: points)
 
