@@ -46,6 +46,9 @@ pid-file: {folder}/h2o.pid
 error-log: {folder}/h2o-errors.log
 access-log: /dev/null
 http2-max-concurrent-requests-per-connection: 512
+http2-idle-timeout: 60
+handshake-timeout: 60
+http1-request-timeout: 60
 hosts:
   default:
     listen: {{ host: 127.0.0.1, port: {plain} }}
@@ -96,7 +99,8 @@ def main():
             for number in range(ROUNDS):
                 for kind, url, http in kinds:
                     run = scene.run(f"{name}, {kind}, {number}", {"url": url, "http": http},
-                                    {"sessions": SESSIONS, "concurrency": SESSIONS, "ramp_up": "2s"}, expected=TOKENS + 2)
+                                    {"sessions": SESSIONS, "concurrency": SESSIONS, "ramp_up": "2s"},
+                                    {"timeouts": {"connect": "60s"}}, expected=TOKENS + 2)
                     print(run.line(), f"at most {run.variant['sessions']['peak_live']} live", run.variant["error_samples"] or "")
                     v = run.variant
                     expect(f"{run.name}: {SESSIONS} sessions complete without an error", v["sessions"]["completed"] == SESSIONS and not run.errors(),
