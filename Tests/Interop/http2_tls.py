@@ -9,6 +9,7 @@ import os
 import resource
 
 from _paths import CHAT, Scene, free_ports, program, skip
+from _relay import relay
 
 SESSIONS = int(os.environ.get("SESSIONS", "1000"))
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
@@ -45,6 +46,9 @@ pid-file: {folder}/h2o.pid
 error-log: {folder}/h2o-errors.log
 access-log: /dev/null
 http2-max-concurrent-requests-per-connection: 512
+http2-idle-timeout: 60
+handshake-timeout: 60
+http1-request-timeout: 60
 hosts:
   default:
     listen: {{ host: 127.0.0.1, port: {plain} }}
@@ -95,7 +99,8 @@ def main():
             for number in range(ROUNDS):
                 for kind, url, http in kinds:
                     run = scene.run(f"{name}, {kind}, {number}", {"url": url, "http": http},
-                                    {"sessions": SESSIONS, "concurrency": SESSIONS, "ramp_up": "2s"}, expected=TOKENS + 2)
+                                    {"sessions": SESSIONS, "concurrency": SESSIONS, "ramp_up": "2s"},
+                                    {"timeouts": {"connect": "60s"}}, expected=TOKENS + 2)
                     print(run.line(), f"at most {run.variant['sessions']['peak_live']} live", run.variant["error_samples"] or "")
                     v = run.variant
                     expect(f"{run.name}: {SESSIONS} sessions complete without an error", v["sessions"]["completed"] == SESSIONS and not run.errors(),
@@ -112,6 +117,15 @@ def main():
                 v = last[kind]
                 rows.append(f"| {name} | {kind} | {v['connections']['new']} | {', '.join(f'{c:.1f}' for c in costs[kind])} | "
                             f"{sum(costs[kind]) / base:.2f} | {v['tls_ms']['p50'] or 0:.1f} | {v['ttft_ms']['p50']:.1f} | {v['itl_ms']['p50']:.1f} |")
+        # A handshake that takes long is no reason for more connections.
+        name, _, tls = servers[0]
+        with relay(tls, first=2.5) as way:
+            late = scene.run(f"{name}, HTTP/2 + TLS, a handshake of 2.5 s", {"url": f"https://127.0.0.1:{way.port}{CHAT}", "http": "2"},
+                             {"sessions": 200, "concurrency": 200}, expected=TOKENS + 2)
+        print(late.line(), late.variant["error_samples"] or "")
+        expect(f"{late.name}: 200 sessions complete", late.variant["sessions"]["completed"] == 200, late.errors())
+        expect(f"{late.name}: over few connections", late.variant["connections"]["new"] <= 24, late.variant["connections"])
+
         print(f"\n{SESSIONS} sessions of {TOKENS} tokens, {GAP_MS} ms apart\n")
         print("| server | path | connections | CPU µs an event | against HTTP/1.1 + TLS | tls_ms p50 | ttft_ms p50 | itl_ms p50 |")
         print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
