@@ -285,6 +285,8 @@ package final class CurlTransport: Transport, CurlMultiOwner {
     _ = CCurl_setopt_long(easy, CURLOPT_TCP_NODELAY, 1)
     // Only the scenario's proxy counts: a proxy from the environment would be a hidden part of the path.
     _ = CCurl_setopt_string(easy, CURLOPT_PROXY, endpoint.proxy ?? "")
+    // The head of the proxy's own answer to CONNECT is not the response's.
+    _ = CCurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     if let path = endpoint.unixSocket { _ = CCurl_setopt_string(easy, CURLOPT_UNIX_SOCKET_PATH, path) }
     if !endpoint.reusesConnections { _ = CCurl_setopt_long(easy, CURLOPT_FORBID_REUSE, 1) }
     switch endpoint.httpVersion {

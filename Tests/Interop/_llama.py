@@ -86,9 +86,10 @@ class Server:
 
 
 class TimingProxy:
-    """Passes bytes both ways and keeps, for each request in the order of arrival, when it came and what the server's
-    last chunk says of it ("timings": milliseconds of its own clock)."""
+    """Passes bytes both ways and keeps, for each request in the order of arrival, when it went on to the server and when
+    its first token came back, and what the server's last chunk says of it ("timings": milliseconds of its own clock)."""
 
+    TOKEN = re.compile(rb'"content":"[^"]')
     PATTERN = re.compile(rb'"timings":(\{[^{}]*\})')
 
     def __init__(self, target):
@@ -118,7 +119,7 @@ class TimingProxy:
         async def up():
             while data := await reader.read(65536):
                 if data.startswith(b"POST "):
-                    current["request"] = {"at": time.monotonic_ns(), "timings": None}
+                    current["request"] = {"at": time.monotonic_ns(), "first": None, "timings": None}
                     self.requests.append(current["request"])
                 above_writer.write(data)
                 await above_writer.drain()
@@ -127,6 +128,9 @@ class TimingProxy:
         async def down():
             tail = b""
             while data := await above_reader.read(65536):
+                # The first token as it comes from the server, before anyone else has touched it.
+                if "request" in current and current["request"]["first"] is None and self.TOKEN.search(data):
+                    current["request"]["first"] = time.monotonic_ns()
                 writer.write(data)
                 tail = (tail + data)[-16384:]
                 found = self.PATTERN.search(tail)
