@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +19,10 @@ CHAT = "/v1/chat/completions"
 
 for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
     os.environ.pop(name, None)
+
+
+# A time limit from outside ends what was started too.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a time limit"))
 
 
 def program(name, package=None):
