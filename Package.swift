@@ -78,7 +78,9 @@ let package = Package(
     // The mock, a client and the workload of WuKongIM for tests with programs that no one here wrote.
     .executableTarget(
       name: "WuKongDriver",
-      dependencies: ["Engine", "MockServing", "WuKongIM", "EventLoops", "Recording", "Scenarios", "Primitives"],
+      dependencies: [
+        "Engine", "MockServing", "WuKongIM", "Transports", "EventLoops", "Recording", "Scenarios", "Primitives",
+      ],
       path: "Tests/WuKongDriver", swiftSettings: swiftSettings),
     .target(
       name: "TestSupport", dependencies: ["Recording", "Primitives"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
@@ -94,7 +96,7 @@ let package = Package(
     tests("ReportingTests", ["Reporting", "Analysis", "Recording", "Primitives"]),
     tests("EventLoopsTests", ["EventLoops", "Primitives"]),
     tests("MockServingTests", ["MockServing", "WuKongIM", "Scenarios", "Arrivals", "Primitives"]),
-    tests("WuKongIMTests", ["WuKongIM", "Primitives"]),
+    tests("WuKongIMTests", ["WuKongIM", "Primitives", "CPlatform"]),
     tests(
       "FoundationClientsTests",
       ["FoundationClients", "Engine", "Scenarios", "Transports", "Streams", "Recording", "EventLoops", "Primitives"]),

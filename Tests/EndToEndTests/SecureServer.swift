@@ -9,19 +9,7 @@ final class SecureServer {
 
   /// Leaves `cert.pem` and `key.pem` in the folder.
   init(_ openssl: String, in folder: TemporaryFolder) throws {
-    let make = Process()
-    make.executableURL = URL(fileURLWithPath: openssl)
-    make.currentDirectoryURL = URL(fileURLWithPath: folder.path(""))
-    make.arguments = [
-      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", "key.pem",
-      "-out", "cert.pem", "-subj", "/CN=other.test", "-addext", "subjectAltName=DNS:other.test",
-    ]
-    make.standardOutput = FileHandle.nullDevice
-    make.standardError = FileHandle.nullDevice
-    try make.run()
-    make.waitUntilExit()
-    guard make.terminationStatus == 0 else { throw SecureServerError("openssl req ended with \(make.terminationStatus)") }
-
+    try TestCertificate.make(openssl, in: folder)
     // The port is found by binding and letting go: another process could take it in between, so a few are tried.
     let log = folder.path("s_server.log")
     for _ in 0..<5 {
@@ -54,9 +42,4 @@ final class SecureServer {
   }
 
   deinit { end() }
-}
-
-struct SecureServerError: Error, CustomStringConvertible {
-  var description: String
-  init(_ description: String) { self.description = description }
 }

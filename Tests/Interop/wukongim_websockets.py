@@ -9,10 +9,12 @@ import asyncio
 import base64
 import json
 import os
+import shutil
 import socket
-import struct
+import ssl
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -263,20 +265,39 @@ class Script:
             ensure_ascii=False)
 
 
-async def run_client(port, fragments=1):
+async def run_client(port, fragments=1, authorities=None):
+    words = [DRIVER, "client", "localhost" if authorities else "127.0.0.1", str(port), str(fragments)]
     process = await asyncio.create_subprocess_exec(
-        DRIVER, "client", "127.0.0.1", str(port), str(fragments), stdout=asyncio.subprocess.PIPE)
+        *words, *([authorities] if authorities else []), stdout=asyncio.subprocess.PIPE)
     out, _ = await asyncio.wait_for(process.communicate(), 20)
     return out.decode().splitlines()
 
 
-async def server_for_our_client():
-    for fragments in (1, 4):
+def certificate(folder, name):
+    """A certificate that is its own authority, for one name; the paths of it and its key."""
+    paths = os.path.join(folder, name + ".pem"), os.path.join(folder, name + ".key")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-out", paths[0], "-keyout", paths[1], "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"],
+        check=True, capture_output=True)
+    return paths
+
+
+async def server_for_our_client(folder):
+    def context(paths):
+        made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        made.load_cert_chain(*paths)
+        return made
+
+    secure = shutil.which("openssl") is not None
+    check("openssl makes certificates", secure)
+    paths = certificate(folder, "localhost") if secure else None
+    for fragments, over in ((1, None), (4, None)) + (((1, context(paths)), (4, context(paths))) if secure else ()):
         script = Script()
-        async with serve(script.handle, "127.0.0.1", 0, compression=None, ping_interval=None) as server:
+        async with serve(script.handle, "127.0.0.1", 0, compression=None, ping_interval=None, ssl=over) as server:
             port = server.sockets[0].getsockname()[1]
-            lines = await run_client(port, fragments)
-        where = f"{fragments} fragment(s)"
+            lines = await run_client(port, fragments, paths[0] if over else None)
+        where = f"{fragments} fragment(s){' over TLS' if over else ''}"
         check(f"connect is the first frame, {where}", script.first["method"] == "connect" and isinstance(script.first["id"], str), script.first)
         check(f"recv is acknowledged with a string id, {where}",
               script.ack["method"] == "recvack" and script.ack["params"]["messageId"] == "90071992547" and script.ack["params"]["messageSeq"] == 9, script.ack)
@@ -285,6 +306,27 @@ async def server_for_our_client():
         check(f"a close code is seen, {where}", "closed 4003 restart" in lines, lines)
         check(f"a missing pong reconnects, {where}", any(line.startswith("offline pongTimeout") for line in lines) and "left 1001" in script.log, (lines, script.log))
         check(f"kicked ends the session, {where}", lines[-1] == 'ended kicked(reason: "kicked")', lines)
+
+    if secure:
+        script = Script()
+        other = context(certificate(folder, "other.test"))
+        async with serve(script.handle, "127.0.0.1", 0, compression=None, ssl=other) as server:
+            lines = await run_client(server.sockets[0].getsockname()[1], 1, os.path.join(folder, "other.test.pem"))
+        check("a certificate of another name is refused, and nothing is sent",
+              lines.count("refused tls") == 4 and lines[-1].startswith("ended gaveUp") and not script.log, lines)
+
+        # More than a TLS record in one message: what is decrypted and not yet read must not wait for the next packet.
+        async def large(ws):
+            first = json.loads(await ws.recv())
+            await ws.send(json.dumps({"jsonrpc": "2.0", "id": first["id"], "result": {"header": {}, "reasonCode": 1}}))
+            await ws.send(Script.event(2, {"kind": "text", "delta": "你" * 16_000}, 0))
+            await ws.send(json.dumps({"jsonrpc": "2.0", "method": "disconnect", "params": {"reasonCode": 12, "reason": "all"}}))
+            await closed(ws)
+
+        async with serve(large, "127.0.0.1", 0, compression=None, ssl=context(paths)) as server:
+            lines = await run_client(server.sockets[0].getsockname()[1], 1, paths[0])
+        check("a message of several TLS records is whole at once",
+              "text " + "你" * 16_000 in lines and lines[-1] == 'ended kicked(reason: "all")', [line[:80] for line in lines])
 
     async def oversized(ws):
         await ws.recv()
@@ -308,6 +350,7 @@ async def server_for_our_client():
 
 
 asyncio.run(client_of_our_mock())
-asyncio.run(server_for_our_client())
+with tempfile.TemporaryDirectory() as scratch:
+    asyncio.run(server_for_our_client(scratch))
 print(f"{len(failures)} failure(s)")
 sys.exit(1 if failures else 0)

@@ -214,6 +214,14 @@ import Testing
     #expect(faults == [stall, status, Fault(kind: .redirect)])
   }
 
+  @Test(arguments: [
+    (#""url": "wss://h""#, "endpoint.url"), (#""url": "https://h", "proxy": "http://p:1""#, "endpoint.proxy"),
+    (#""url": "https://h", "unix_socket": "/s""#, "endpoint.unix_socket"), (#""url": "https://h", "http": "2""#, "endpoint.http"),
+  ])
+  func wukongimConnectsItself(_ endpoint: String, _ keyPath: String) {
+    #expect(refused(#"{"wukongim": {}, "endpoint": {"api": "wukongim", \#(endpoint)}}"#) == [keyPath])
+  }
+
   @Test func documentAsUsed_LoadsToTheSameScenario() throws {
     let texts = [
       valid(), #"{"wukongim": {"readers": 5}}"#,

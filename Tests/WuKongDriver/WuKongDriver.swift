@@ -1,6 +1,6 @@
 // A small program for the interoperation tests: `serve` runs the WuKongIM mock, `client HOST PORT` runs one client
-// session against any WebSocket server and prints what it sees, `load …` runs the workload against a mock, `memory`
-// what a projection weighs.
+// session against any WebSocket server and prints what it sees (with a file of authorities over TLS), `load …` runs the
+// workload against a mock, `memory` what a projection weighs.
 
 import EventLoops
 import Foundation
@@ -9,6 +9,7 @@ import MockServing
 import Primitives
 import Recording
 import Scenarios
+import Transports
 import WuKongIM
 
 @main
@@ -19,12 +20,14 @@ struct WuKongDriver {
     switch words.first {
     case "serve": serve(Array(words.dropFirst()))
     case "client":
-      client(host: words[1], port: Int(words[2]) ?? 0, fragments: words.count > 3 ? Int(words[3]) ?? 1 : 1)
+      client(
+        host: words[1], port: Int(words[2]) ?? 0, fragments: words.count > 3 ? Int(words[3]) ?? 1 : 1,
+        authorities: words.count > 4 ? words[4] : nil)
     case "memory": MemoryRun.run()
     case "load": LoadRun.run(Array(words.dropFirst()))
     default:
       say(
-        "usage: WuKongDriver serve [FAULT=PROBABILITY…] | client HOST PORT [FRAGMENTS] | load KEY=VALUE… | memory"
+        "usage: WuKongDriver serve [FAULT=PROBABILITY…] | client HOST PORT [FRAGMENTS [CA_FILE]] | load KEY=VALUE… | memory"
       )
       exit(64)
     }
@@ -58,7 +61,7 @@ struct WuKongDriver {
   }
 
   /// One line for each action of the session machine, until it is over.
-  static func client(host: String, port: Int, fragments: Int) {
+  static func client(host: String, port: Int, fragments: Int, authorities: String?) {
     var settings = WuKongClientSettings()
     settings.firstDelay = .milliseconds(50)
     settings.pingInterval = .milliseconds(200)
@@ -67,9 +70,15 @@ struct WuKongDriver {
     var machine = WuKongClient(
       identity: ConnectRequest(uid: "reader-7", token: "tk", deviceID: "d1"), settings: settings)
     var timeline = StreamTimeline()
-    guard let queue = try? EventQueue(), let destination = try? SocketDestination(host: host, port: port)
+    var secure = SecureSettings()
+    secure.caFile = authorities
+    guard let queue = try? EventQueue(),
+      let destination = try? ChannelDestination(
+        host: host, port: port, isSecure: authorities != nil, settings: secure)
     else { exit(70) }
-    var descriptor: Int32 = -1
+    let dialer = StreamDialer(queue: queue, settings: secure)
+    var channel = StreamChannel.closed
+    var isConnecting = false
     var webSocket: WebSocketSession?
     var head: [UInt8] = []
     var key = ""
@@ -77,8 +86,8 @@ struct WuKongDriver {
 
     func transmit(_ bytes: [UInt8]) {
       var at = 0
-      while at < bytes.count, descriptor >= 0 {
-        switch bytes[at...].withUnsafeBufferPointer({ StreamSocket.transmit(descriptor, $0) }) {
+      while at < bytes.count, !channel.isClosed {
+        switch bytes[at...].withUnsafeBufferPointer({ channel.transmit($0) }) {
         case .bytes(let count): at += count
         case .wouldBlock: usleep(1_000)
         case .ended: return
@@ -86,11 +95,7 @@ struct WuKongDriver {
       }
     }
     func hangUp() {
-      if descriptor >= 0 {
-        queue.remove(descriptor)
-        StreamSocket.end(descriptor)
-      }
-      descriptor = -1
+      channel.end(on: queue)
       webSocket = nil
     }
     func act(_ body: (inout WuKongClient, Instant, inout [WuKongClient.Action]) -> Void) {
@@ -99,19 +104,9 @@ struct WuKongDriver {
       for action in actions {
         switch action {
         case .open:
-          guard let made = try? StreamSocket.dial(destination) else { continue }
-          descriptor = made
-          usleep(20_000)
-          guard StreamSocket.dialError(made) == 0 else {
-            hangUp()
-            act { $0.transportEnded($1, .transport, &$2) }
-            continue
-          }
-          try? queue.add(made, .read, token: 1)
-          key = WebSocketHandshake.newKey()
-          head = []
-          transmit(WebSocketHandshake.request(host: "\(host):\(port)", path: "/", key: key))
-          say("dialled")
+          guard let made = try? dialer.open(destination, token: 1) else { continue }
+          channel = made
+          isConnecting = true
         case .send(let bytes):
           webSocket?.send(text: bytes, fragments: fragments)
         case .close(let code):
@@ -138,6 +133,18 @@ struct WuKongDriver {
         }
       }
       if let webSocket, webSocket.hasOutput { transmit(webSocket.takeOutput()) }
+    }
+    func connected() {
+      isConnecting = false
+      if let failure = channel.dialFailure {
+        lost("refused \(failure.kind)")
+        return
+      }
+      try? queue.modify(channel.descriptor, .read, token: 1)
+      key = WebSocketHandshake.newKey()
+      head = []
+      transmit(WebSocketHandshake.request(host: "\(host):\(port)", path: "/", key: key))
+      say("dialled")
     }
     func lost(_ why: String) {
       say(why)
@@ -170,13 +177,21 @@ struct WuKongDriver {
     let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 65_536)
     act { $0.start($1, &$2) }
     while !isOver {
-      guard let ready = try? queue.wait(until: machine.nextDeadline ?? Instant.now() + .seconds(10)) else {
-        break
+      var wake = machine.nextDeadline ?? Instant.now() + .seconds(10)
+      if let due = dialer.nextDeadline() { wake = min(wake, due) }
+      guard let ready = try? queue.wait(until: wake) else { break }
+      var isReady = false
+      for event in ready {
+        if event.token & StreamDialer.tokenMark != 0 { dialer.handle(event) } else { isReady = true }
       }
-      let hasBytes = ready.contains { $0.isReadable || $0.isClosed }
-      if hasBytes, descriptor >= 0 {
-        switch StreamSocket.receive(descriptor, buffer) {
-        case .wouldBlock: break
+      dialer.expire(.now())
+      if !dialer.takeFailed().isEmpty { isReady = true }
+      if isConnecting && isReady { connected() }
+      var mayRead = isReady
+      while mayRead, !channel.isClosed {
+        mayRead = channel.mayHoldBytes
+        switch channel.receive(buffer) {
+        case .wouldBlock: mayRead = false
         case .ended: lost("hung up")
         case .bytes(let count):
           let bytes = Array(buffer[..<count])
