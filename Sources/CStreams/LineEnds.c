@@ -45,23 +45,31 @@ INLINE Masks masks_plain(const uint8_t *p, size_t n) {
   return m;
 }
 
+/// After how many times 128 bytes without a line end it is likely that the next ones have none either.
+#define QUIET 3
+
 /// Defines a scan from a function that makes the masks of 64 bytes and one that says whether 128 bytes may hold a line end (whether
 /// their smallest is at most CR: text has few such bytes).
 /// The last part of fewer than 64 bytes is read as the last 64 bytes of the range where it has that many (they lie before
 /// it), else byte by byte: nothing outside the range is touched.
-#define SCAN(NAME, TARGET, MASKS, ANY128)                                                                           \
+#define SCAN(NAME, TARGET, MASKS, ANY128, ANY256)                                                                         \
   TARGET static CStreams_Scan NAME(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions) {          \
     Writer w = {positions, from > 0 && bytes[from - 1] == 0x0D, 0};                                                 \
     uint32_t *limit = positions + CSTREAMS_POSITIONS - 128;                                                         \
     size_t at = from;                                                                                               \
+    unsigned quiet = 0;                                                                                             \
     while (count - at >= 128 && w.next <= limit) {                                                                  \
       if (ANY128(bytes + at)) {                                                                                     \
         write_block(&w, MASKS(bytes + at), at);                                                                     \
         write_block(&w, MASKS(bytes + at + 64), at + 64);                                                           \
-      } else {                                                                                                      \
-        w.carry = 0;                                                                                                \
+        at += 128;                                                                                                  \
+        quiet = 0;                                                                                                  \
+        continue;                                                                                                   \
       }                                                                                                             \
+      w.carry = 0;                                                                                                  \
       at += 128;                                                                                                    \
+      if (++quiet >= QUIET)                                                                                         \
+        while (count - at >= 256 && !ANY256(bytes + at)) at += 256;                                                 \
     }                                                                                                               \
     while (count - at >= 64 && w.next <= limit) {                                                                   \
       write_block(&w, MASKS(bytes + at), at);                                                                       \
@@ -84,12 +92,45 @@ INLINE Masks masks_plain(const uint8_t *p, size_t n) {
     return (CStreams_Scan){(uint32_t)(w.next - positions), (uint32_t)at, w.any_cr != 0};                            \
   }
 
+/// Defines the search for one line end, with the same rule for the last part.
+#define FIND(NAME, TARGET, MASKS)                                                                                    \
+  TARGET static size_t NAME(const uint8_t *bytes, size_t count) {                                                    \
+    size_t at = 0;                                                                                                   \
+    for (; count - at >= 64; at += 64) {                                                                             \
+      Masks m = MASKS(bytes + at);                                                                                   \
+      if (m.lf | m.cr) return at + (size_t)__builtin_ctzll(m.lf | m.cr);                                             \
+    }                                                                                                                \
+    if (at == 0) return find_short(bytes, count);                                                                    \
+    if (at == count) return count;                                                                                   \
+    Masks m = MASKS(bytes + count - 64);                                                                             \
+    uint64_t ends = (m.lf | m.cr) >> (64 - (count - at));                                                            \
+    return ends ? at + (size_t)__builtin_ctzll(ends) : count;                                                        \
+  }
+
 // ---- plain: eight bytes at a time, only to find out that they hold no line end
 
 INLINE bool has_end_8(uint64_t v) {
   const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
   uint64_t a = v ^ (ones * 0x0A), b = v ^ (ones * 0x0D);
   return (((a - ones) & ~a) | ((b - ones) & ~b)) & highs;
+}
+
+/// Fewer than 64 bytes: eight at a time, the last eight from the end.
+static size_t find_short(const uint8_t *bytes, size_t count) {
+  size_t at = 0;
+  if (count >= 8) {
+    uint64_t v;
+    for (; count - at >= 8; at += 8) {
+      memcpy(&v, bytes + at, 8);
+      if (has_end_8(v)) break;
+    }
+    if (count - at < 8) {
+      memcpy(&v, bytes + count - 8, 8);
+      if (!has_end_8(v)) return count;
+    }
+  }
+  while (at < count && bytes[at] != 0x0A && bytes[at] != 0x0D) at++;
+  return at;
 }
 
 INLINE bool any128_plain(const uint8_t *p) {
@@ -113,7 +154,10 @@ INLINE Masks masks64_plain(const uint8_t *p) {
   return m;
 }
 
-SCAN(scan_plain, , masks64_plain, any128_plain)
+INLINE bool any256_plain(const uint8_t *p) { return any128_plain(p) || any128_plain(p + 128); }
+
+SCAN(scan_plain, , masks64_plain, any128_plain, any256_plain)
+FIND(find_plain, , masks64_plain)
 
 #if defined(__x86_64__)
 
@@ -136,7 +180,10 @@ INLINE bool any128_sse2(const uint8_t *p) {
   return _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(low, _mm_set1_epi8(0x0D)), low)) != 0;
 }
 
-SCAN(scan_sse2, , masks_sse2, any128_sse2)
+INLINE bool any256_sse2(const uint8_t *p) { return any128_sse2(p) || any128_sse2(p + 128); }
+
+SCAN(scan_sse2, , masks_sse2, any128_sse2, any256_sse2)
+FIND(find_sse2, , masks_sse2)
 
 // ---- AVX2
 
@@ -160,7 +207,16 @@ AVX2 INLINE bool any128_avx2(const uint8_t *p) {
   return _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(low, _mm256_set1_epi8(0x0D)), low)) != 0;
 }
 
-SCAN(scan_avx2, AVX2, masks_avx2, any128_avx2)
+AVX2 INLINE bool any256_avx2(const uint8_t *p) {
+  __m256i v[8];
+  for (int i = 0; i < 8; i++) v[i] = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
+  for (int step = 1; step < 8; step *= 2)
+    for (int i = 0; i < 8; i += 2 * step) v[i] = _mm256_min_epu8(v[i], v[i + step]);
+  return _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(v[0], _mm256_set1_epi8(0x0D)), v[0])) != 0;
+}
+
+SCAN(scan_avx2, AVX2, masks_avx2, any128_avx2, any256_avx2)
+FIND(find_avx2, AVX2, masks_avx2)
 
 // ---- AVX-512: the compare makes the mask
 
@@ -177,7 +233,15 @@ AVX512 INLINE bool any128_avx512(const uint8_t *p) {
   return _mm512_cmple_epu8_mask(low, _mm512_set1_epi8(0x0D)) != 0;
 }
 
-SCAN(scan_avx512, AVX512, masks_avx512, any128_avx512)
+AVX512 INLINE bool any256_avx512(const uint8_t *p) {
+  __m512i low = _mm512_min_epu8(
+      _mm512_min_epu8(_mm512_loadu_si512(p), _mm512_loadu_si512(p + 64)),
+      _mm512_min_epu8(_mm512_loadu_si512(p + 128), _mm512_loadu_si512(p + 192)));
+  return _mm512_cmple_epu8_mask(low, _mm512_set1_epi8(0x0D)) != 0;
+}
+
+SCAN(scan_avx512, AVX512, masks_avx512, any128_avx512, any256_avx512)
+FIND(find_avx512, AVX512, masks_avx512)
 
 #endif
 
@@ -208,7 +272,10 @@ INLINE bool any128_neon(const uint8_t *p) {
   return vminvq_u8(low) <= 0x0D;
 }
 
-SCAN(scan_neon, , masks_neon, any128_neon)
+INLINE bool any256_neon(const uint8_t *p) { return any128_neon(p) || any128_neon(p + 128); }
+
+SCAN(scan_neon, , masks_neon, any128_neon, any256_neon)
+FIND(find_neon, , masks_neon)
 
 #endif
 
@@ -218,6 +285,10 @@ typedef CStreams_Scan (*ScanFunction)(const uint8_t *, size_t, size_t, uint32_t 
 
 static CStreams_Scan scan_first(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions);
 static _Atomic(ScanFunction) scan = scan_first;
+typedef size_t (*FindFunction)(const uint8_t *, size_t);
+
+static size_t find_first(const uint8_t *bytes, size_t count);
+static _Atomic(FindFunction) find = find_first;
 static _Atomic(int) used = -1;
 
 bool CStreams_supports(CStreams_Path path) {
@@ -238,16 +309,18 @@ bool CStreams_supports(CStreams_Path path) {
 bool CStreams_use(CStreams_Path path) {
   if (!CStreams_supports(path)) return false;
   ScanFunction chosen = scan_plain;
+  FindFunction finder = find_plain;
 #if defined(__x86_64__)
-  if (path == CStreams_sse2) chosen = scan_sse2;
-  if (path == CStreams_avx2) chosen = scan_avx2;
-  if (path == CStreams_avx512) chosen = scan_avx512;
+  if (path == CStreams_sse2) chosen = scan_sse2, finder = find_sse2;
+  if (path == CStreams_avx2) chosen = scan_avx2, finder = find_avx2;
+  if (path == CStreams_avx512) chosen = scan_avx512, finder = find_avx512;
 #endif
 #if defined(__aarch64__)
-  if (path == CStreams_neon) chosen = scan_neon;
+  if (path == CStreams_neon) chosen = scan_neon, finder = find_neon;
 #endif
   atomic_store_explicit(&used, (int)path, memory_order_relaxed);
   atomic_store_explicit(&scan, chosen, memory_order_relaxed);
+  atomic_store_explicit(&find, finder, memory_order_relaxed);
   return true;
 }
 
@@ -267,6 +340,15 @@ CStreams_Path CStreams_path(void) {
 static CStreams_Scan scan_first(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions) {
   CStreams_path();
   return atomic_load_explicit(&scan, memory_order_relaxed)(bytes, from, count, positions);
+}
+
+static size_t find_first(const uint8_t *bytes, size_t count) {
+  CStreams_path();
+  return atomic_load_explicit(&find, memory_order_relaxed)(bytes, count);
+}
+
+size_t CStreams_line_end(const uint8_t *bytes, size_t count) {
+  return atomic_load_explicit(&find, memory_order_relaxed)(bytes, count);
 }
 
 CStreams_Scan CStreams_line_ends(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions) {

@@ -37,6 +37,21 @@ package struct OpenEvent {
   package var isStarted: Bool { place != .nowhere || hasPendingID || typeCount != 0 }
 
   @inlinable @inline(__always)
+  package mutating func takeID(_ value: UnsafeRawPointer, _ count: Int) {
+    pendingID = value
+    pendingIDCount = count
+    hasPendingID = true
+    hasNewNames = true
+  }
+
+  @inlinable @inline(__always)
+  package mutating func takeType(_ value: UnsafeRawPointer, _ count: Int) {
+    type = value
+    typeCount = count
+    hasNewNames = true
+  }
+
+  @inlinable @inline(__always)
   package init(id: UnsafeRawPointer?, idCount: Int) {
     self.id = id
     self.idCount = idCount
@@ -62,7 +77,7 @@ extension StandardParser {
   }
 
   /// A line that is not blank. False where the event would pass its limit.
-  @inlinable
+  @usableFromInline
   mutating func take(
     _ line: UnsafeRawPointer, _ count: Int, _ open: inout OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>
   ) -> Bool {
@@ -75,7 +90,7 @@ extension StandardParser {
     return true
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   mutating func takeData(
     _ value: UnsafeRawPointer, _ count: Int, _ open: inout OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>
   ) -> Bool {
@@ -87,18 +102,16 @@ extension StandardParser {
       open.dataCount = count
       open.place = .borrowed
     case .borrowed:
-      if open.dataCount + 1 + count > limit { return false }
+      if open.dataCount &+ 1 &+ count > limit { return false }
       join.pointee.count = 0
-      CStreams_append(join, open.data, open.dataCount)
-      CStreams_append_byte(join, 0x0A)
-      CStreams_append(join, value, count)
+      CStreams_join_lines(join, open.data, open.dataCount, value, count)
       open.place = .scratch
     case .scratch:
-      if Int(join.pointee.count) + 1 + count > limit { return false }
+      if Int(join.pointee.count) &+ 1 &+ count > limit { return false }
       CStreams_append_byte(join, 0x0A)
       CStreams_append(join, value, count)
     case .own:
-      if Int(data.count) + 1 + count > limit { return false }
+      if Int(data.count) &+ 1 &+ count > limit { return false }
       CStreams_append_byte(&data, 0x0A)
       CStreams_append(&data, value, count)
     }
@@ -114,17 +127,12 @@ extension StandardParser {
         let start = valueStart(line, count, after: 2)
       else { return }
       if CStreams_has_nul(line + start, count - start) { return }
-      open.pendingID = line + start
-      open.pendingIDCount = count - start
-      open.hasPendingID = true
-      open.hasNewNames = true
+      open.takeID(line + start, count - start)
     case UInt8(ascii: "e"):
       guard count >= 5, line.loadUnaligned(as: UInt32.self) == 0x6E65_7665,
         line.load(fromByteOffset: 4, as: UInt8.self) == UInt8(ascii: "t"), let start = valueStart(line, count, after: 5)
       else { return }
-      open.type = line + start
-      open.typeCount = count - start
-      open.hasNewNames = true
+      open.takeType(line + start, count - start)
     case UInt8(ascii: "r"):
       guard count >= 5, line.loadUnaligned(as: UInt32.self) == 0x7274_6572,
         line.load(fromByteOffset: 4, as: UInt8.self) == UInt8(ascii: "y"), let start = valueStart(line, count, after: 5)
@@ -193,10 +201,10 @@ extension StandardParser {
 
   /// The read ends: what the event has so far is copied out of it, or the buffers are released.
   @inlinable @inline(__always)
-  mutating func keep(_ open: inout OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
-    if open.hasNewID { keepID(&open) }
+  mutating func keep(_ open: OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
+    if open.hasNewID { keepID(open) }
     if open.isStarted {
-      keepStarted(&open, join)
+      keepStarted(open, join)
     } else {
       flags.subtract([.hasData, .hasID])
       typeCount = 0
@@ -208,13 +216,13 @@ extension StandardParser {
   }
 
   @usableFromInline
-  mutating func keepID(_ open: inout OpenEvent) {
+  mutating func keepID(_ open: OpenEvent) {
     id.count = 0
     CStreams_append(&id, open.id, open.idCount)
   }
 
   @usableFromInline
-  mutating func keepStarted(_ open: inout OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
+  mutating func keepStarted(_ open: OpenEvent, _ join: UnsafeMutablePointer<CStreams_Bytes>) {
     switch open.place {
     case .nowhere: data.count = 0
     case .own: break

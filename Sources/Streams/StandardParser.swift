@@ -65,7 +65,7 @@ package struct StandardParser: ~Copyable {
   }
 
   package var retry: Int64? { flags.contains(.hasRetry) ? retryValue : nil }
-  package var lastEventID: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: id.bytes, count: Int(id.count)) }
+  @inlinable package var lastEventID: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: id.bytes, count: Int(id.count)) }
   package var heldBytes: Int { Int(line.capacity) + Int(data.capacity) + Int(names.capacity) + Int(id.capacity) }
 
   package mutating func setLastEventID(_ new: UnsafeRawBufferPointer) {
@@ -94,12 +94,57 @@ package struct StandardParser: ~Copyable {
     _ chunk: UnsafeRawBufferPointer, into sink: inout Sink
   ) throws(StreamError) {
     var rest = chunk
+    if chunk.count <= 256, line.count >= 6, names.count == 0, flags.subtracting([.onlyData, .hasRetry]) == .pastMark {
+      let taken = try feedShort(chunk, into: &sink)
+      if taken == chunk.count { return }
+      rest = UnsafeRawBufferPointer(rebasing: chunk[taken...])
+    }
     // Positions are 32 bits wide.
     while rest.count > 1 << 30 {
       try feedPart(UnsafeRawBufferPointer(rebasing: rest[..<(1 << 30)]), into: &sink)
       rest = UnsafeRawBufferPointer(rebasing: rest[(1 << 30)...])
     }
     if rest.count > 0 { try feedPart(rest, into: &sink) }
+  }
+
+  /// A short read that goes on with a line where no event is begun, as streams of tokens bring it: it holds no line end, or the end of a
+  /// `data` line and of its event, and then most often none. Returns how many bytes are taken; what is not is the general case.
+  @inlinable
+  mutating func feedShort<Sink: EventSink & ~Copyable>(
+    _ chunk: UnsafeRawBufferPointer, into sink: inout Sink
+  ) throws(StreamError) -> Int {
+    let base = chunk.baseAddress.unsafelyUnwrapped
+    let count = chunk.count
+    let end = CStreams_line_end(base.assumingMemoryBound(to: UInt8.self), count)
+    if end == count {
+      if count == 0 { return 0 }
+      try keep(rest: base, count, chunk, 0, 0)
+      bytes &+= count
+      return count
+    }
+    let length = Int(line.count) &+ end
+    if end &+ 1 == count || base.loadUnaligned(fromByteOffset: end, as: UInt16.self) != 0x0A0A
+      || !isData(UnsafeRawPointer(line.bytes.unsafelyUnwrapped)) || length > Int(min(lineLimit, eventLimit))
+    {
+      return 0
+    }
+    CStreams_append(&line, base, end)
+    let start = UnsafeRawPointer(line.bytes.unsafelyUnwrapped)
+    let skip = start.load(fromByteOffset: 5, as: UInt8.self) == 0x20 ? 6 : 5
+    events &+= 1
+    sink.receive(
+      EventSlices(
+        data: UnsafeRawBufferPointer(start: start + skip, count: length &- skip), type: messageType, lastEventID: lastEventID))
+    let taken = end &+ 2
+    let rest = count &- taken
+    if rest > 0, CStreams_line_end(base.assumingMemoryBound(to: UInt8.self) + taken, rest) != rest {
+      line.count = 0
+      bytes &+= taken
+      return taken
+    }
+    try keep(rest: base + taken, rest, chunk, taken, length)
+    bytes &+= count
+    return count
   }
 
   @inlinable
@@ -109,80 +154,115 @@ package struct StandardParser: ~Copyable {
     let base = chunk.baseAddress.unsafelyUnwrapped
     let count = chunk.count
     var lineStart = 0
-    if !flags.isSuperset(of: .pastMark) || flags.contains(.failed) { lineStart = try begin(chunk) }
-    if flags.contains(.afterCR), lineStart < count {
-      flags.remove(.afterCR)
-      if base.load(fromByteOffset: lineStart, as: UInt8.self) == 0x0A { lineStart += 1 }
-    }
+    if flags.intersection([.pastMark, .failed, .afterCR]) != .pastMark { lineStart = try begin(chunk) }
     let bytesAddress = base.assumingMemoryBound(to: UInt8.self)
+    // How long the cut line has become that ends in this read.
+    var carried = 0
     var scan = CStreams_Scan()
     let scratch = CStreams_begin(bytesAddress, lineStart, count, &scan).unsafelyUnwrapped
     defer { CStreams_return(scratch) }
-    let positions = scratch.pointee.positions.unsafelyUnwrapped
+    let positions = UnsafePointer(scratch.pointee.positions.unsafelyUnwrapped)
 
     let join = CStreams_join(scratch).unsafelyUnwrapped
     var open = resume()
     var index = 0
 
-    // How long the cut line has become that ends in this read.
-    var carried = 0
     if line.count > 0, scan.found > 0 {
       // The line that the last read cut ends here.
       let end = Int(positions[0])
       index = 1
-      let length = Int(line.count) + end - lineStart
+      let length = Int(line.count) &+ end &- lineStart
       carried = length
-      let start = bytes + end - length
-      if length > Int(lineLimit) { throw fail(.lineTooLong(limit: Int(lineLimit), atByte: start + Int(lineLimit)), chunk, &open) }
-      CStreams_append(&line, base + lineStart, end - lineStart)
+      let start = bytes &+ end &- length
+      if length > Int(lineLimit) { throw fail(.lineTooLong(limit: Int(lineLimit), atByte: start + Int(lineLimit)), chunk, open) }
+      CStreams_append(&line, base + lineStart, end &- lineStart)
       lineStart = next(after: end, base, count)
-      if !take(UnsafeRawPointer(line.bytes.unsafelyUnwrapped), length, &open, join) {
-        throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: start), chunk, &open)
+      var taken = open
+      let fits = take(UnsafeRawPointer(line.bytes.unsafelyUnwrapped), length, &taken, join)
+      open = taken
+      if !fits {
+        throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: start), chunk, open)
       }
     }
 
-    let fastLimit = min(Int(lineLimit), Int(eventLimit))
+    let longest = Int(lineLimit)
+    let fastLimit = min(longest, Int(eventLimit))
     while true {
       let found = Int(scan.found)
+      let hasCR = scan.has_cr
       while index < found {
+        if !open.isStarted, !hasCR {
+          // Blocks of one data line, one after the other: the usual stream.
+          var taken = 0
+          while index &+ 1 < found {
+            let end = Int(positions[index])
+            let length = end &- lineStart
+            if Int(positions[index &+ 1]) != end &+ 1 || length < 5 || length > fastLimit { break }
+            let start = base + lineStart
+            if start.loadUnaligned(as: UInt32.self) != 0x6174_6164 { break }
+            // The colon, and what follows it: the line's end at the latest.
+            let mark = start.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
+            if mark & 0xFF != 0x3A { break }
+            let skip = mark == 0x203A ? 6 : 5
+            sink.receive(
+              EventSlices(
+                data: UnsafeRawBufferPointer(start: start + skip, count: length &- skip), type: messageType,
+                lastEventID: UnsafeRawBufferPointer(start: open.id, count: open.idCount)))
+            taken &+= 1
+            lineStart = end &+ 2
+            index &+= 2
+          }
+          events &+= taken
+          if index == found { break }
+        }
         let end = Int(positions[index])
-        index += 1
-        let following = scan.has_cr ? next(after: end, base, count) : end + 1
+        index &+= 1
         let start = base + lineStart
-        let length = end - lineStart
+        let length = end &- lineStart
+        let readable = count &- lineStart
+        let before = lineStart
+        lineStart = hasCR ? next(after: end, base, count) : end &+ 1
         if length == 0 {
           if open.isStarted { close(&open, join, into: &sink) }
-        } else if !open.isStarted, index < found, Int(positions[index]) == following, length >= 5, length <= fastLimit,
-          isData(start)
-        {
-          // A block of one data line: the usual one.
-          let skip = length > 5 && start.load(fromByteOffset: 5, as: UInt8.self) == 0x20 ? 6 : 5
-          events &+= 1
-          sink.receive(
-            EventSlices(
-              data: UnsafeRawBufferPointer(start: start + skip, count: length - skip), type: messageType,
-              lastEventID: UnsafeRawBufferPointer(start: open.id, count: open.idCount)))
-          lineStart = scan.has_cr ? next(after: following, base, count) : following + 1
-          index += 1
           continue
-        } else {
-          if length > Int(lineLimit) {
-            throw fail(.lineTooLong(limit: Int(lineLimit), atByte: bytes + lineStart + Int(lineLimit)), chunk, &open)
+        }
+        if length > longest { throw fail(.lineTooLong(limit: longest, atByte: bytes &+ before &+ longest), chunk, open) }
+        if readable >= 8 {
+          // No line end is part of a name, so that a name that matches lies in the line.
+          let word = start.loadUnaligned(as: UInt64.self)
+          if word & 0xFF_FFFF_FFFF == 0x3A_6174_6164 {
+            let skip = word &>> 40 & 0xFF == 0x20 ? 6 : 5
+            if takeData(start + skip, length &- skip, &open, join) { continue }
+            throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: bytes &+ before), chunk, open)
           }
-          if !take(start, length, &open, join) {
-            throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: bytes + lineStart), chunk, &open)
+          if flags.contains(.onlyData) && word & 0xFFFF_FFFF != 0x6174_6164 { continue }
+          if word & 0xFF_FFFF == 0x3A_6469, length <= 8 {
+            let skip = word &>> 24 & 0xFF == 0x20 ? 4 : 3
+            let inLine = length == 8 ? word : word | ~0 &<< UInt64(8 &* length)
+            if (inLine &- 0x0101_0101_0101_0101) & ~inLine & 0x8080_8080_8080_8080 == 0 {
+              open.takeID(start + skip, length &- skip)
+            }
+            continue
+          }
+          if word & 0xFFFF_FFFF_FFFF == 0x3A74_6E65_7665 {
+            let skip = word &>> 48 & 0xFF == 0x20 ? 7 : 6
+            open.takeType(start + skip, length &- skip)
+            continue
           }
         }
-        lineStart = following
+        var taken = open
+        let fits = take(start, length, &taken, join)
+        open = taken
+        if !fits { throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: bytes &+ before), chunk, open) }
       }
       if Int(scan.scanned) >= count { break }
       // The LF of a CRLF between two scans is not reported again: the scan looks at the byte before.
-      scan = CStreams_line_ends(bytesAddress, Int(scan.scanned), count, positions)
+      scan = CStreams_line_ends(bytesAddress, Int(scan.scanned), count, scratch.pointee.positions)
       index = 0
     }
 
-    keep(&open, join)
-    try keep(rest: base + lineStart, count - lineStart, chunk, lineStart, carried)
+    keep(open, join)
+    try keep(rest: base + lineStart, count &- lineStart, chunk, lineStart, carried)
     bytes &+= count
   }
 
@@ -203,10 +283,21 @@ package struct StandardParser: ~Copyable {
     start.loadUnaligned(as: UInt32.self) == 0x6174_6164 && start.load(fromByteOffset: 4, as: UInt8.self) == 0x3A
   }
 
-  /// The first bytes of a body: a BOM, which may come in pieces, is dropped once. Returns where lines begin.
+  /// What is unusual at the start of a read. Returns where lines begin.
   @usableFromInline
   mutating func begin(_ chunk: UnsafeRawBufferPointer) throws(StreamError) -> Int {
     if flags.contains(.failed) { throw .alreadyFailed }
+    var lineStart = 0
+    if !flags.contains(.pastMark) { lineStart = skipMark(chunk) }
+    if flags.contains(.afterCR), lineStart < chunk.count {
+      flags.remove(.afterCR)
+      if chunk[lineStart] == 0x0A { lineStart += 1 }
+    }
+    return lineStart
+  }
+
+  /// The first bytes of a body: a BOM, which may come in pieces, is dropped once.
+  mutating func skipMark(_ chunk: UnsafeRawBufferPointer) -> Int {
     let mark: (UInt8, UInt8, UInt8) = (0xEF, 0xBB, 0xBF)
     var at = 0
     while at < chunk.count {
@@ -230,8 +321,8 @@ package struct StandardParser: ~Copyable {
 
   /// A limit is passed inside a read: the id of the events that went out stays.
   @usableFromInline
-  mutating func fail(_ error: StreamError, _ chunk: UnsafeRawBufferPointer, _ open: inout OpenEvent) -> StreamError {
-    if open.hasNewID { keepID(&open) }
+  mutating func fail(_ error: StreamError, _ chunk: UnsafeRawBufferPointer, _ open: OpenEvent) -> StreamError {
+    if open.hasNewID { keepID(open) }
     return fail(error, chunk)
   }
 

@@ -33,6 +33,18 @@ static inline __attribute__((always_inline)) void CStreams_append_byte(CStreams_
   buffer->bytes[buffer->count++] = byte;
 }
 
+/// Appends two lines and the LF between them.
+static inline __attribute__((always_inline)) void CStreams_join_lines(
+    CStreams_Bytes *buffer, const void *first, size_t first_count, const void *second, size_t second_count) {
+  size_t all = first_count + 1 + second_count;
+  if (buffer->capacity - buffer->count < all) CStreams_reserve(buffer, all);
+  uint8_t *to = buffer->bytes + buffer->count;
+  if (first_count) memcpy(to, first, first_count);
+  to[first_count] = 0x0A;
+  if (second_count) memcpy(to + first_count + 1, second, second_count);
+  buffer->count += (uint32_t)all;
+}
+
 /// What one thread lends to the parser that runs on it: positions of line ends, and room to join data lines in.
 typedef struct {
   uint32_t *positions;
@@ -64,6 +76,9 @@ typedef struct {
 /// from > 0. `positions` has room for CSTREAMS_POSITIONS; the scan stops early when it may not hold a further block's.
 /// `count` is at most UINT32_MAX.
 CStreams_Scan CStreams_line_ends(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions);
+
+/// Position of the first LF or CR; `count` where there is none. For a few hundred bytes.
+size_t CStreams_line_end(const uint8_t *bytes, size_t count);
 
 /// Borrows the thread's scratch and scans into it: the start of every read, in one call.
 CStreams_Scratch *CStreams_begin(const uint8_t *bytes, size_t from, size_t count, CStreams_Scan *scan);
