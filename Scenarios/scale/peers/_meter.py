@@ -75,7 +75,7 @@ def end_group(process):
 
 
 class Server:
-    """The reference server or ssebench's mock, a process of its own for one run."""
+    """The reference server (one event a write, or packed: 128) or ssebench's mock, a process of its own for one run."""
 
     def __init__(self, kind, work, installed, ssebench, log=None, cores=None):
         self.kind, self.socket = kind, None
@@ -85,6 +85,8 @@ class Server:
         else:
             command = [os.path.join(installed, "bin", "refserver"), "-n", str(work.tokens), "-f", str(work.first_ms),
                        "-i", str(work.interval_ms)] + (["-l", log] if log else [])
+            if kind == "refserver-packed":
+                command += ["-c", "128"]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         text=True, start_new_session=True, preexec_fn=before(cores))
         line = self.process.stdout.readline()

@@ -5,6 +5,9 @@ import statistics
 
 import _peers
 
+# How far the two sides of the mode agreement may lie apart, ms.
+AGREE = {"p50": 1.0, "p99": 5.0}
+
 SCALE_NOTES = """\
 Every client sends the same requests to the same reference server (`refserver.c`, one thread, a fresh process for each run), all
 at once: most of them know no ramp. Client and server share the machine. One run at a time; a cell is the median (lowest … highest)
@@ -18,6 +21,8 @@ where there is more than one run.
 - **CPU** is user and system time of all processes of the client, per million token events that the server sent: over the whole
   run (start-up and report included), and between 20 % and 80 % of the events.
 - **Peak memory** is the highest sum of the resident memory of its processes.
+- The pace of each size is that of `Scenarios/scale/`: 10,000 sessions have a token every 100 ms, since at 50 ms client and server
+  together need more than two cores. `--interval-ms` sets another.
 - **Errors** are those that the client reports; *short* is what the server did not send to the end, of what was asked.
   *Live* is the most connections that the server saw at once.
 """
@@ -33,7 +38,7 @@ def cell(values, digits=1, sign=False):
     if not values:
         return "–"
     form = f"{'+' if sign else ''},.{digits}f"
-    middle, low, high = (format(v, form) for v in (statistics.median(values), min(values), max(values)))
+    middle, low, high = (format(round(v, digits) + 0.0, form) for v in (statistics.median(values), min(values), max(values)))
     return middle if low == high else f"{middle} ({low} … {high})"
 
 
@@ -131,7 +136,9 @@ def cost(records, limits):
         parts.append(table(["client", "server", "n", "CPU s per million events", "whole run", "events per read", "events per write",
                             "events/s", "server's CPU s per million events"], rows))
         if kind == "unpaced":
-            parts.append("wrk reads at most 8 KiB at a time and counts no events: its events per read are the most that fit.\n")
+            parts.append("wrk reads at most 8 KiB at a time and counts no events: its events per read are the most that fit. For `curl` a read\n"
+                         "is a piece that libcurl hands over, one for each HTTP chunk. `refserver-packed` puts 128 events into a write, as\n"
+                         "the mock does for unpaced streams.\n")
     parts.append("### Ratios\n")
     parts.append(table(["what", "rounds", "ratio", "limit", "median within it"], [
         [limit["what"], str(len(limit["ratios"])), cell(limit["ratios"], 2), f"{limit['at_most']:g}",
@@ -156,8 +163,10 @@ def agreement(records):
                      two("ttft_client_ms"), two("ttft_server_ms"), two("ttft_error_ms"),
                      two("itl_client_ms"), two("itl_server_ms"), two("itl_error_ms"), "yes" if not a["problems"] else "**no**: " + "; ".join(a["problems"])])
     return ("Each client against a server that says itself what it sent: the reference server by its log, ssebench's mock by the stamps in\n"
-            "its events and its counts. TTFT counts from the request, ITL is the gap of two tokens; *error* is the distance of the two\n"
-            "sides, stream by stream (TTFT) or gap by gap (ITL) where both sides are known so, else the difference of the percentiles\n"
-            "(marked in results.jsonl). p50 / p99, ms.\n\n"
+            "its events and its counts. TTFT counts from the request sent, at the client, or read, at the server; ITL is the gap of two\n"
+            "tokens. *Error* is the distance of the two sides: for the C client of each arrival and each gap from the stamps in the events,\n"
+            "for ssebench of each session's TTFT from the log, and for its gaps, of which it keeps a histogram, the difference of the\n"
+            "percentiles; `results.jsonl` also has the error of each session's longest gap and of first → last token. p50 / p99, ms. Both\n"
+            f"sides agree where all tokens are there and p50 and p99 lie within {AGREE['p50']:g} and {AGREE['p99']:g} ms.\n\n"
             + table(["client", "server", "tokens, client / server", "TTFT, client", "TTFT, server", "TTFT error", "ITL, client",
                      "ITL, server", "ITL error", "agree"], rows))

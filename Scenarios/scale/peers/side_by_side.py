@@ -28,12 +28,13 @@ import _tables
 ROOT = os.path.abspath(os.path.join(_peers.HERE, "..", "..", ".."))
 SIZES = (1000, 5000, 10000)
 
-# (client, server) in turn. The truth client with the mock shows what the mock costs against the reference server.
+# (client, server) in turn. The truth client with the mock shows what the mock costs against the reference server; unpaced
+# the mock packs a turn's events into one write, and so does the reference server there.
 COST = {
     "paced": [("truth", "refserver"), ("ssebench-raw", "refserver"), ("ssebench-curl", "refserver"), ("sglang-rust", "refserver"),
               ("truth", "mock")],
     "unpaced": [("wrk", "refserver"), ("ssebench-raw", "refserver"), ("ssebench-curl", "refserver"), ("sglang-rust", "refserver"),
-                ("truth", "refserver"), ("truth", "mock")],
+                ("truth", "refserver-packed"), ("truth", "mock")],
 }
 # What, of which kind, over what, at most; and whose CPU it is.
 LIMITS = [
@@ -43,10 +44,8 @@ LIMITS = [
     ("`raw` ÷ wrk, unpaced", "unpaced", ("ssebench-raw", "refserver"), ("wrk", "refserver"), 2, "cpu_s_per_million"),
     ("`raw` ÷ SGLang's Rust client, unpaced", "unpaced", ("ssebench-raw", "refserver"), ("sglang-rust", "refserver"), 0.5, "cpu_s_per_million"),
     ("the mock ÷ the reference server, paced", "paced", ("truth", "mock"), ("truth", "refserver"), 1, "server_cpu_s_per_million"),
-    ("the mock ÷ the reference server, unpaced", "unpaced", ("truth", "mock"), ("truth", "refserver"), 1, "server_cpu_s_per_million"),
+    ("the mock ÷ the reference server, unpaced", "unpaced", ("truth", "mock"), ("truth", "refserver-packed"), 1, "server_cpu_s_per_million"),
 ]
-# How far the two sides may lie apart in the mode agreement, ms.
-AGREE = {"p50": 1.0, "p99": 5.0}
 
 
 def say(*words):
@@ -294,8 +293,9 @@ def cost(results, settings, names, about):
 
 
 def far(figures):
-    """Each percentile that lies further off than AGREE allows."""
-    return [f"{what} {q} {f[q]:.2f} ms apart" for what, f in figures.items() for q in AGREE if f and f.get(q) is not None and abs(f[q]) > AGREE[q]]
+    """Each percentile that lies further off than is allowed."""
+    return [f"{what} {q} {f[q]:.2f} ms apart" for what, f in figures.items() for q, most in _tables.AGREE.items()
+            if f and f.get(q) is not None and f[q] > most]
 
 
 def with_log(place, wire):
@@ -310,7 +310,8 @@ def with_log(place, wire):
     client_tokens = sum(int(row["tokens"]) for row in sessions)
     if len(sessions) != figures["streams"] or client_tokens != figures["tokens"]:
         problems.append(f"{len(sessions)} sessions of {figures['streams']}, {client_tokens} tokens of {figures['tokens']}")
-    if any(variant["recovery"][key] for key in ("lost", "duplicated", "reordered", "corrupted")):
+    # Without the mock's numbers ssebench has no ledger; the log has the tokens of each stream.
+    if variant["recovery"] and any(variant["recovery"][key] for key in ("lost", "duplicated", "reordered", "corrupted")):
         problems.append("events lost, doubled or damaged")
     ttft, span, gap = [], [], []
     for row, (requested, _, sent) in zip(sessions, wire.streams):
@@ -383,10 +384,13 @@ def main():
             else:
                 names.append(name)
                 about["versions"][name] = _peers.PEERS[name].version(settings.peers_folder, settings.ssebench)
-        code = {"scale": scale, "cost": cost, "agreement": agreement}[settings.mode](results, settings, names, about)
+        try:
+            code = {"scale": scale, "cost": cost, "agreement": agreement}[settings.mode](results, settings, names, about)
+        finally:
+            results.render()
     else:
         code = 0
-    results.render()
+        results.render()
     say(f"{results.folder}/README.md")
     return code or 0
 
