@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -89,8 +90,9 @@ class Server:
                 command += ["-c", "128"]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         text=True, start_new_session=True, preexec_fn=before(cores))
-        line = self.process.stdout.readline()
+        line = self.process.stdout.readline() if select.select([self.process.stdout], [], [], 20)[0] else None
         if not line:
+            end_group(self.process)
             raise RuntimeError(f"the {kind} did not start")
         self.base = json.loads(line)["listening"]
 

@@ -142,7 +142,8 @@ def tokenizer(settings):
     if os.path.exists(os.path.join(folder, "config.json")):
         return
     for python in sorted(glob.glob(os.path.join(settings.peers_folder, "*", "bin", "python"))):
-        if subprocess.run([python, os.path.join(_peers.HERE, "tokenizer.py"), folder], capture_output=True).returncode == 0:
+        if subprocess.run([python, os.path.join(_peers.HERE, "tokenizer.py"), folder], capture_output=True,
+                          timeout=120).returncode == 0:
             return
 
 
@@ -151,7 +152,7 @@ def compile_programs(settings):
     for name in ("refserver", "truthclient"):
         source, program = os.path.join(_peers.HERE, name + ".c"), os.path.join(settings.peers_folder, "bin", name)
         if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
-            subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-o", program, source], check=True)
+            subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-o", program, source], check=True, timeout=120)
 
 
 # ---- Results
