@@ -199,7 +199,8 @@ def run(peer, work, settings, server_kind="refserver", keep=None):
         os.mkdir(client_folder)
         place = _peers.Place(server.base, client_folder, settings.peers_folder, settings.ssebench)
         record = {"peer": peer.name, "server": server_kind, "live": work.live, "requests": work.requests, "tokens": work.tokens,
-                  "first_ms": work.first_ms, "interval_ms": work.interval_ms, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+                  "first_ms": work.first_ms, "interval_ms": work.interval_ms,
+                  "ramp_s": work.ramp_s if peer.name.startswith("ssebench") else 0, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
         try:
             record.update(_watch(peer, work, place, server, settings))
         finally:

@@ -92,7 +92,8 @@ def scale(records, skipped):
                 errors += f", exit code {', '.join(map(str, codes))}"
             if verdicts:
                 errors += f", verdict {', '.join(verdicts)}"
-            rows.append([title(name), str(len(mine)), errors,
+            ramps = sorted({r["ramp_s"] for r in mine} - {0})
+            rows.append([title(name) + "".join(f", started over {ramp:g} s" for ramp in ramps), str(len(mine)), errors,
                          both(good, "ttft_ms", "ttft_ms"), both(good, "ttft_sent_ms", "ttft_ms"), both(good, "itl_ms", "itl_ms"),
                          cell([r["cpu_s_per_million"] for r in whole]),
                          cell([(r["window"] or {}).get("cpu_s_per_million") for r in whole]),

@@ -70,6 +70,8 @@ def arguments():
     add("--first-ms", type=float, default=200, metavar="MS", help="request → first token (default 200)")
     add("--interval-ms", type=float, default=None, metavar="MS",
         help="between two tokens; default: as Scenarios/scale/N.json says for that size, else 50")
+    add("--ramp-s", type=float, default=0, metavar="S",
+        help="ssebench spreads its starts over so long; the others know no ramp (default 0: all at once, as they do)")
     add("--live", type=int, default=2500, metavar="N", help="cost: paced sessions (default 2500); agreement: at most 800")
     add("--connections", type=int, default=64, metavar="N", help="cost: unpaced connections (default 64)")
     add("--streams", type=int, default=20000, metavar="N", help="cost: unpaced streams in all (default 20000; wrk runs 6 s)")
@@ -267,7 +269,7 @@ def pace_of(size, settings):
 def scale(results, settings, names, about):
     for number in range(settings.repeats or 1):
         for size in settings.sizes:
-            work = _peers.Work(size, size, settings.tokens or 128, settings.first_ms, pace_of(size, settings))
+            work = _peers.Work(size, size, settings.tokens or 128, settings.first_ms, pace_of(size, settings), settings.ramp_s)
             for name in turned(names, number):
                 measure(results, settings, "scale", name, work, about, round=number)
 
