@@ -33,6 +33,8 @@ package struct Judgement: Sendable, Equatable {
     let failed = record.variants.reduce(0) { $0 + $1.total.counters.failed }
     let started = record.variants.reduce(0) { $0 + $1.total.counters.started }
     let doubts = warnings.filter { Self.invalidating.contains($0.code) }
+    // A connection that was lost was one.
+    let everConnected = record.variants.contains { $0.total.counters.bytes > 0 || $0.total.counters.disconnects > 0 }
     let notConnected = record.variants.reduce(Int64(0)) { sum, variant in
       sum + SessionErrorKind.allCases.reduce(0) {
         $0 + ($1.isConnectFailure ? variant.total.errors[Int($1.rawValue)] : 0)
@@ -46,7 +48,7 @@ package struct Judgement: Sendable, Equatable {
       self.init(.partial, 74, ["An output could not be written, so files of this run are incomplete."])
     } else if !doubts.isEmpty {
       self.init(.invalid, 3, doubts.map(\.message))
-    } else if completed == 0 && failed > 0 && notConnected >= failed {
+    } else if completed == 0 && failed > 0 && notConnected >= failed && !everConnected {
       self.init(.failed, 69, ["No session could connect."])
     } else if completed == 0 {
       self.init(.failed, 1, ["No session completed."])

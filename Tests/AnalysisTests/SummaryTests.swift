@@ -136,17 +136,20 @@ import TestSupport
   }
 
   @Test func noSessionConnected_Is69AndNoneCompletedIs1() {
-    func run(_ kind: SessionErrorKind) -> Int32 {
+    func run(_ kind: SessionErrorKind, disconnects: Int64 = 0) -> Int32 {
       var record = RunRecord()
       record.variants = [VariantRecord(name: "x", client: .null)]
       record.variants[0].total.counters.started = 20
       record.variants[0].total.counters.failed = 20
+      record.variants[0].total.counters.disconnects = disconnects
       record.variants[0].total.errors[Int(kind.rawValue)] = 20
       return Summary(record).exitStatus
     }
 
     #expect(run(.refused) == 69)
     #expect(run(.http5xx) == 1)
+    // They had connected, and could not again.
+    #expect(run(.refused, disconnects: 20) == 1)
   }
 
   @Test func failedSessionsWithoutAGate_ArePassedWithAWarning() {
