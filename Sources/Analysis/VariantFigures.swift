@@ -86,6 +86,8 @@ package enum VariantFigures {
     object["goodput"] = goodput(variant)
     object["streaming"] = .object([
       "fake_ratio": variant.tokensKnown ? Figure.real(Figure.ratio(counters.fakeStreaming, counters.completed)) : .null,
+      // Of the token-carrying events: those that came with others in one read.
+      "burst_ratio": variant.tokensKnown ? Figure.real(Figure.ratio(counters.burstTokens, counters.tokenEvents)) : .null,
       "stalls": .integer(counters.stalls),
       "tokens_per_event": variant.tokensKnown ? Figure.real(Figure.ratio(counters.tokens, counters.tokenEvents)) : .null,
     ])
