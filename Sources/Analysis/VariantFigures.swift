@@ -65,6 +65,8 @@ package enum VariantFigures {
     ])
     object["connections"] = .object([
       "new": .integer(counters.newConnections), "reused": .integer(counters.reusedConnections),
+      // Handshakes that took up an earlier TLS session; null where there was none of which it can be told.
+      "tls_resumed": counters.resumedTLS + counters.fullTLS > 0 ? .integer(counters.resumedTLS) : .null,
     ])
     object["load"] = .object([
       "requested_rate_per_s": Figure.real(variant.requestedRate), "achieved_rate_per_s": Figure.real(variant.achievedRate),
@@ -86,6 +88,8 @@ package enum VariantFigures {
     object["goodput"] = goodput(variant)
     object["streaming"] = .object([
       "fake_ratio": variant.tokensKnown ? Figure.real(Figure.ratio(counters.fakeStreaming, counters.completed)) : .null,
+      // Of the token-carrying events: those that came with others in one read.
+      "burst_ratio": variant.tokensKnown ? Figure.real(Figure.ratio(counters.burstTokens, counters.tokenEvents)) : .null,
       "stalls": .integer(counters.stalls),
       "tokens_per_event": variant.tokensKnown ? Figure.real(Figure.ratio(counters.tokens, counters.tokenEvents)) : .null,
     ])
@@ -160,9 +164,12 @@ package enum VariantFigures {
     }
     return .object([
       "per_session_bytes": Figure.real(memory.perSessionBytes),
+      "per_session_absent_because": Figure.word(memory.perSessionAbsentBecause),
       "slope_bytes_per_token": Figure.real(memory.slopeBytesPerToken), "ci95": interval, "flat": Figure.yes(flat),
       "growth": Figure.yes(growth), "allocations_per_event": Figure.real(memory.allocationsPerEvent),
       "allocated_bytes_per_event": Figure.real(memory.allocatedBytesPerEvent),
+      // Whose allocations the two figures above are.
+      "allocations_of": Figure.word(memory.countsWholeProcess.map { $0 ? "process" : "workers" }),
       "peak_allocated_bytes": Figure.whole(memory.peakAllocatedBytes),
       "peak_rss_bytes": Figure.whole(memory.peakRSSBytes),
       "after_teardown_bytes": Figure.whole(memory.afterTeardownBytes), "idle_bytes": Figure.whole(memory.idleBytes),
@@ -203,6 +210,7 @@ package enum VariantFigures {
 
   private static func parser(_ variant: VariantRecord) -> JSONValue {
     let counters = variant.total.counters
+    // CPU time of the worker's thread, not wall time: a busy machine does not make a parser dearer.
     let cost = Double(counters.sampledParseNanoseconds)
     return .object([
       "cpu_ns_per_event": Figure.real(Figure.ratio(cost, Double(counters.sampledEvents))),

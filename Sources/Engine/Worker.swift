@@ -63,6 +63,9 @@ final class Worker: TransferReceiver {
   private var tokensBefore: Int64 = 0
   private var eventsBefore: Int64 = 0
   private var readCount: UInt64 = 0
+  /// Counts calls into the transport: what one of them brings of one session is one read of its socket.
+  private var turn: UInt64 = 1
+  private var splitsReads = false
 
   /// Ends to be acted on after the transport has returned: it must not be called from inside itself.
   private var ended: [(place: Int, end: TransferEnd, at: Int64)] = []
@@ -72,6 +75,10 @@ final class Worker: TransferReceiver {
   /// Places of a closed load whose time has come; started a few at a time.
   private var placesToStart: [Int] = []
   private var placesToStartHead = 0
+  /// One read in 64 is held against the thread's CPU clock, which costs a system call; one in 16, never the same, against
+  /// the wall clock.
+  private static let sampledCPU: UInt64 = 63
+  private static let sampledDwell: UInt64 = 15
   /// Starts between two looks at the sockets: opening a connection costs 100 µs, and answers must not wait for all.
   private static let startsPerTurn = 8
   var finished: [SessionRecord] = []
@@ -127,6 +134,7 @@ final class Worker: TransferReceiver {
       transport = CurlTransport(
         endpoint: settings.endpoint, places: capacity, queue: queue, receiver: self, now: .now())
     }
+    splitsReads = transport.splitsReads
   }
 
   deinit {
@@ -159,10 +167,12 @@ final class Worker: TransferReceiver {
         let woke = Instant.now()
         var lastPause = woke
         for (index, readiness) in ready.enumerated() {
+          turn &+= 1
           transport.handle(readiness)
           if index & 15 == 15 { pause(&lastPause) }
         }
         let now = ready.isEmpty ? woke : Instant.now()
+        turn &+= 1
         transport.expire(now)
         fireTimers(now)
         settle()
@@ -215,6 +225,8 @@ final class Worker: TransferReceiver {
   }
 
   private func fireTimers(_ now: Instant) {
+    // A slow consumer that reads on gets what waited.
+    turn &+= 1
     dueTimers.removeAll(keepingCapacity: true)
     wheel.expire(now) { timer, _ in dueTimers.append(timer) }
     for timer in dueTimers {
@@ -417,6 +429,9 @@ final class Worker: TransferReceiver {
       record.counters.newConnections += 1
       if connection.connect.value >= 0 { record.record(.connect, connection.connect.value) }
       if connection.tls.value >= 0 { record.record(.tls, connection.tls.value) }
+      if let isResumed = connection.isResumed {
+        if isResumed { record.counters.resumedTLS += 1 } else { record.counters.fullTLS += 1 }
+      }
     }
     if let recovery = session.pointee.recovery, recovery.record.requestSent < 0 {
       recovery.record.requestSent = now - origin
@@ -443,14 +458,20 @@ final class Worker: TransferReceiver {
 
   func bodyReceived(_ place: Int, _ bytes: UnsafeRawBufferPointer, at: Instant) {
     let session = sessions + place
+    // Decided, and the transport is told at the next safe point: what it hands over until then is nobody's.
+    guard session.pointee.phase != .closing else { return }
     let now = at.nanoseconds
     session.pointee.lastActivity = now
     session.pointee.bytes += Int64(bytes.count)
-    session.pointee.reads += 1
     let record = session.pointee.isCounted ? interval : uncounted
     record.hot.pointee.bytes += Int64(bytes.count)
-    record.hot.pointee.reads += 1
-    record.cells[IntervalRecord.readBytesIndex].record(Int64(bytes.count))
+    if !splitsReads || session.pointee.readTurn != turn {
+      endRead(session, record)
+      session.pointee.readTurn = turn
+      session.pointee.reads += 1
+      record.hot.pointee.reads += 1
+    }
+    session.pointee.readBytes += Int64(bytes.count)
     if session.pointee.connectionFirstByte < 0 {
       session.pointee.connectionFirstByte = now
       if session.pointee.firstByte < 0 {
@@ -472,42 +493,45 @@ final class Worker: TransferReceiver {
     default: return
     }
     readCount &+= 1
-    let isSampled = readCount & 15 == 0
     let before = session.pointee.events
-    session.pointee.readTokens = 0
+    let tokensBefore = session.pointee.readTokens
     var sink = SessionSink(
       worker: self, session: session, hot: record.hot, cells: record.cells, rules: rules, now: now)
     do {
-      if isSampled {
-        let start = Instant.now().nanoseconds
+      if readCount & Self.sampledCPU == 0 {
+        let start = CPlatform_thread_cpu_ns()
         try session.pointee.parser.feed(bytes, into: &sink)
-        let end = Instant.now().nanoseconds
-        record.record(.callbackDwell, end - now)
-        record.counters.sampledParseNanoseconds += max(0, end - start - meters.clockCost)
+        let spent = CPlatform_thread_cpu_ns() - start
+        record.counters.sampledParseNanoseconds += max(0, spent - meters.clockCost)
         record.counters.sampledEvents += session.pointee.events - before
         record.counters.sampledBytes += Int64(bytes.count)
       } else {
         try session.pointee.parser.feed(bytes, into: &sink)
       }
+      if readCount & Self.sampledDwell == Self.sampledDwell { record.record(.callbackDwell, Instant.now().nanoseconds - now) }
     } catch {
       session.pointee.streamFailed = .tooLarge
       close(place, .fail(.tooLarge, error.description), now)
       return
     }
-    if session.pointee.readTokens > session.pointee.largestBurst {
-      session.pointee.largestBurst = session.pointee.readTokens
-    }
+    let burst = session.pointee.readTokens
+    if burst > session.pointee.largestBurst { session.pointee.largestBurst = burst }
+    // The first token of a read is of a burst once a second one has come.
+    if burst > 1 { record.hot.pointee.burstTokens += burst - (tokensBefore > 1 ? tokensBefore : 0) }
     let events = session.pointee.events - before
     if case .slow(let time) = settings.consumer, events > 0 {
       session.pointee.resumeAt = max(session.pointee.resumeAt, now) + time.value * events
       pauses.append(place)
       armTimer(place)
     }
-    if session.pointee.phase == .finished {
-      armTimer(place)
-    } else if session.pointee.cancelTokens >= 0 && session.pointee.tokenEvents >= session.pointee.cancelTokens {
-      cancelSession(place, now)
-    }
+    if session.pointee.phase == .finished { armTimer(place) }
+  }
+
+  /// The read that was being counted is whole.
+  func endRead(_ session: UnsafeMutablePointer<Session>, _ record: IntervalRecord) {
+    if session.pointee.readBytes > 0 { record.cells[IntervalRecord.readBytesIndex].record(session.pointee.readBytes) }
+    session.pointee.readBytes = 0
+    session.pointee.readTokens = 0
   }
 
   func transferEnded(_ place: Int, _ end: TransferEnd, at: Instant) {

@@ -25,8 +25,13 @@ package struct Counters: Sendable {
   package var stalls: Int64 = 0
   package var undecodable: Int64 = 0
   package var fakeStreaming: Int64 = 0
+  /// Token-carrying events that came with others in one read.
+  package var burstTokens: Int64 = 0
   package var newConnections: Int64 = 0
   package var reusedConnections: Int64 = 0
+  /// Of the new connections with TLS, where it can be told: handshakes that took up an earlier session, and whole ones.
+  package var resumedTLS: Int64 = 0
+  package var fullTLS: Int64 = 0
 
   package var good: Int64 = 0
 
@@ -45,7 +50,8 @@ package struct Counters: Sendable {
   package var restartedTokens: Int64 = 0
   package var tokensAfterCancel: Int64 = 0
 
-  /// Nanoseconds of parsing and extraction in the sampled reads, and the events in them.
+  /// The worker thread's CPU time (user and system, without waits for a core) for parsing, extraction and recording in the
+  /// sampled reads, in nanoseconds and less what its clock costs; and the events and bytes in those reads.
   package var sampledParseNanoseconds: Int64 = 0
   package var sampledEvents: Int64 = 0
   package var sampledBytes: Int64 = 0
@@ -70,8 +76,11 @@ package struct Counters: Sendable {
     stalls += other.stalls
     undecodable += other.undecodable
     fakeStreaming += other.fakeStreaming
+    burstTokens += other.burstTokens
     newConnections += other.newConnections
     reusedConnections += other.reusedConnections
+    resumedTLS += other.resumedTLS
+    fullTLS += other.fullTLS
     good += other.good
     disconnects += other.disconnects
     reconnects += other.reconnects

@@ -89,12 +89,16 @@ package struct DisconnectRecord: Sendable {
 
 /// A line from the slope of memory over tokens; nil fields where it could not be computed.
 package struct MemoryFigures: Sendable {
+  /// Never below 0; nil with the reason beside it.
   package var perSessionBytes: Double?
+  package var perSessionAbsentBecause: String?
   package var slopeBytesPerToken: Double?
   package var slopeLow: Double?
   package var slopeHigh: Double?
   package var allocationsPerEvent: Double?
   package var allocatedBytesPerEvent: Double?
+  /// Whether these two are of every thread of the process, and not of the workers' alone: a stack with threads of its own.
+  package var countsWholeProcess: Bool?
   package var peakAllocatedBytes: Int64?
   package var peakRSSBytes: Int64?
   package var afterTeardownBytes: Int64?

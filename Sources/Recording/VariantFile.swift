@@ -114,10 +114,12 @@ enum VariantFile {
 
   static func memory(_ memory: MemoryFigures) -> JSONValue {
     .object([
-      "per_session_bytes": RecordFile.real(memory.perSessionBytes), "slope": RecordFile.real(memory.slopeBytesPerToken),
+      "per_session_bytes": RecordFile.real(memory.perSessionBytes),
+      "per_session_absent_because": RecordFile.text(memory.perSessionAbsentBecause), "slope": RecordFile.real(memory.slopeBytesPerToken),
       "slope_low": RecordFile.real(memory.slopeLow), "slope_high": RecordFile.real(memory.slopeHigh),
       "allocations_per_event": RecordFile.real(memory.allocationsPerEvent),
       "allocated_bytes_per_event": RecordFile.real(memory.allocatedBytesPerEvent),
+      "counts_whole_process": memory.countsWholeProcess.map { .bool($0) } ?? .null,
       "peak_allocated_bytes": RecordFile.whole(memory.peakAllocatedBytes),
       "peak_rss_bytes": RecordFile.whole(memory.peakRSSBytes),
       "after_teardown_bytes": RecordFile.whole(memory.afterTeardownBytes), "idle_bytes": RecordFile.whole(memory.idleBytes),
@@ -128,11 +130,13 @@ enum VariantFile {
   static func memory(_ tree: JSONValue) -> MemoryFigures {
     var memory = MemoryFigures()
     memory.perSessionBytes = tree["per_session_bytes"]?.asDouble
+    memory.perSessionAbsentBecause = tree["per_session_absent_because"]?.asString
     memory.slopeBytesPerToken = tree["slope"]?.asDouble
     memory.slopeLow = tree["slope_low"]?.asDouble
     memory.slopeHigh = tree["slope_high"]?.asDouble
     memory.allocationsPerEvent = tree["allocations_per_event"]?.asDouble
     memory.allocatedBytesPerEvent = tree["allocated_bytes_per_event"]?.asDouble
+    memory.countsWholeProcess = tree["counts_whole_process"]?.asBool
     memory.peakAllocatedBytes = RecordFile.whole(tree["peak_allocated_bytes"])
     memory.peakRSSBytes = RecordFile.whole(tree["peak_rss_bytes"])
     memory.afterTeardownBytes = RecordFile.whole(tree["after_teardown_bytes"])
@@ -177,8 +181,8 @@ extension Counters {
     ("dropped", \.dropped), ("cancelled_at_end", \.cancelledAtEnd), ("started_late", \.startedLate), ("events", \.events),
     ("token_events", \.tokenEvents), ("tokens", \.tokens), ("tokens_from_usage", \.tokensFromUsage),
     ("tokens_from_events", \.tokensFromEvents), ("bytes", \.bytes), ("reads", \.reads), ("stalls", \.stalls),
-    ("undecodable", \.undecodable), ("fake_streaming", \.fakeStreaming), ("new_connections", \.newConnections),
-    ("reused_connections", \.reusedConnections), ("good", \.good), ("disconnects", \.disconnects),
+    ("undecodable", \.undecodable), ("fake_streaming", \.fakeStreaming), ("burst_tokens", \.burstTokens), ("new_connections", \.newConnections),
+    ("reused_connections", \.reusedConnections), ("resumed_tls", \.resumedTLS), ("full_tls", \.fullTLS), ("good", \.good), ("disconnects", \.disconnects),
     ("reconnects", \.reconnects), ("recovered", \.recovered), ("never_recovered", \.neverRecovered), ("expected", \.expected), ("delivered", \.delivered),
     ("lost", \.lost), ("undelivered", \.undelivered), ("duplicated", \.duplicated), ("reordered", \.reordered),
     ("corrupted", \.corrupted), ("restarted_tokens", \.restartedTokens), ("tokens_after_cancel", \.tokensAfterCancel),

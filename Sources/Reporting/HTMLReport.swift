@@ -143,7 +143,8 @@ package enum HTMLReport {
       ("errors_ratio", "errors_ratio"), ("events.count", "events"), ("events.per_s", "events per s"),
       ("tokens.count", "tokens"), ("tokens.per_s", "tokens per s"), ("bytes.count", "bytes"), ("reads.events_per_read", "events a read"),
       ("goodput.sessions_per_s", "goodput, sessions per s"), ("goodput.ratio", "goodput ratio"),
-      ("streaming.fake_ratio", "streamed in one piece, share"), ("streaming.stalls", "stalls"),
+      ("streaming.fake_ratio", "streamed in one piece, share"),
+      ("streaming.burst_ratio", "tokens that came with others in one read, share"), ("streaming.stalls", "stalls"),
       ("streaming.tokens_per_event", "tokens an event"), ("parser.cpu_ns_per_event", "parser CPU, ns an event"),
     ]
     let cells = single.compactMap { key, label -> [HTMLPage.Cell]? in
@@ -219,6 +220,11 @@ package enum HTMLReport {
           .number(interval), .text(memory["absent_because"]?.asString ?? says),
         ]
       }, caption: "Memory")
+    for variant in with {
+      if let why = variant["memory"]?["per_session_absent_because"]?.asString {
+        page.note("\(name(variant)): no per_session_bytes: \(why).")
+      }
+    }
     page.note(
       "slope_bytes_per_token: least squares of allocated bytes over tokens received, per session, on the plateau; its interval from a block bootstrap over time. Flat: the interval holds zero and lies within one byte of it.")
   }

@@ -242,11 +242,18 @@ package enum MarkdownReport {
       page.paragraph(
         "`slope_bytes_per_token`: least squares of allocated bytes over tokens received, per session, on the plateau; "
           + "its interval from a block bootstrap over time. Flat: the interval holds zero and lies within one byte of it.")
+      if with.contains(where: { $0["memory"]?["allocations_of"]?.asString == "process" }) {
+        page.paragraph(
+          "URLSession works on threads of its own: for such stacks the allocations and bytes an event are those of the whole "
+            + "process, for the others those of the worker threads (`memory.allocations_of`).")
+      }
     }
     page.list(
-      with.compactMap { variant in
-        variant["memory"]?["absent_because"]?.asString.map {
-          "\(MarkdownPage.escaped(variant["name"]?.asString ?? "")): not measured: \(MarkdownPage.escaped($0))"
+      with.flatMap { variant in
+        [("absent_because", "not measured"), ("per_session_absent_because", "no `per_session_bytes`")].compactMap { key, what in
+          variant["memory"]?[key]?.asString.map {
+            "\(MarkdownPage.escaped(variant["name"]?.asString ?? "")): \(what): \(MarkdownPage.escaped($0))"
+          }
         }
       })
   }

@@ -166,6 +166,9 @@ package final class CurlTransport: Transport, CurlMultiOwner {
 
   package var bytesPerPlace: Int? { MemoryLayout<CurlPlace>.stride }
 
+  /// libcurl calls once for each chunk of HTTP/1.1 and each frame of HTTP/2.
+  package var splitsReads: Bool { true }
+
   package func nextDeadline() -> Instant? { resting.isEmpty ? wheel.nextDeadline() : Instant(nanoseconds: 0) }
 
   package func expire(_ now: Instant) {
@@ -182,14 +185,19 @@ package final class CurlTransport: Transport, CurlMultiOwner {
   }
 
   /// The bound on connections holds only where many streams share one: with an HTTP/1.1 server, or one that admits
-  /// fewer streams, transfers would wait for each other's ends. Then it is lifted and those that wait begin anew.
+  /// fewer streams, transfers would wait for each other's ends. Then it is lifted and those that wait begin anew. While a
+  /// connection is on its way (a TLS handshake may be slow) nobody knows yet how many streams it will carry.
   private func lookAfter(_ multi: CurlMulti, _ now: Instant) {
     multi.nextLook = now + .milliseconds(500)
     let first = multi.index * Self.placesPerMulti
-    let waiting = (first..<min(first + Self.placesPerMulti, capacity)).filter {
+    let unsent = (first..<min(first + Self.placesPerMulti, capacity)).filter {
       places[$0].isActive && !places[$0].isSent && places[$0].easy != nil
     }
-    guard multi.limitIsWrong || waiting.contains(where: { now - places[$0].startedAt > .seconds(2) }) else { return }
+    let waiting = unsent.filter { !places[$0].isConnecting }
+    if waiting.count < unsent.count { multi.lastConnecting = now }
+    let since = multi.lastConnecting
+    guard multi.limitIsWrong || waiting.contains(where: { now - max(places[$0].startedAt, since) > .seconds(2) })
+    else { return }
     multi.lift()
     for place in waiting {
       guard let easy = places[place].easy else { continue }
@@ -285,8 +293,6 @@ package final class CurlTransport: Transport, CurlMultiOwner {
     _ = CCurl_setopt_long(easy, CURLOPT_TCP_NODELAY, 1)
     // Only the scenario's proxy counts: a proxy from the environment would be a hidden part of the path.
     _ = CCurl_setopt_string(easy, CURLOPT_PROXY, endpoint.proxy ?? "")
-    // The head of the proxy's own answer to CONNECT is not the response's.
-    _ = CCurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     if let path = endpoint.unixSocket { _ = CCurl_setopt_string(easy, CURLOPT_UNIX_SOCKET_PATH, path) }
     if !endpoint.reusesConnections { _ = CCurl_setopt_long(easy, CURLOPT_FORBID_REUSE, 1) }
     switch endpoint.httpVersion {
@@ -350,6 +356,7 @@ package final class CurlTransport: Transport, CurlMultiOwner {
 
   fileprivate func requestSent(_ place: UnsafeMutablePointer<CurlPlace>) {
     let now = Instant.now()
+    place.pointee.awaitsHead = true
     if place.pointee.isSent { return }
     place.pointee.isSent = true
     var times = ConnectionTimes()
@@ -363,7 +370,17 @@ package final class CurlTransport: Transport, CurlMultiOwner {
         _ = CCurl_getinfo_offset(easy, CURLINFO_CONNECT_TIME_T, &connect)
         _ = CCurl_getinfo_offset(easy, CURLINFO_APPCONNECT_TIME_T, &secured)
         times.connect = Nanoseconds(Int64(connect) * 1000)
-        if secured > 0 { times.tls = Nanoseconds(max(0, Int64(secured) - Int64(connect)) * 1000) }
+        if secured > 0 {
+          times.tls = Nanoseconds(max(0, Int64(secured) - Int64(connect)) * 1000)
+          let resumed = CCurl_tls_is_resumed(easy)
+          times.isResumed = resumed < 0 ? nil : resumed > 0
+          // libcurl has no time for a proxy's answer to CONNECT; the handshake began with it and has just ended.
+          if let tunnelled = place.pointee.tunnelledAt {
+            let both = times.connect + times.tls
+            times.tls = min(times.tls, now - tunnelled)
+            times.connect = both - times.tls
+          }
+        }
       }
     }
     receiver.requestSent(place.pointee.index, at: now, connection: times)
@@ -371,6 +388,11 @@ package final class CurlTransport: Transport, CurlMultiOwner {
 
   fileprivate func headerLine(_ place: UnsafeMutablePointer<CurlPlace>, _ line: UnsafeRawBufferPointer) {
     if place.pointee.headIsReported { return }
+    // What comes before a request has gone out is a proxy's answer to CONNECT: no part of the response.
+    guard place.pointee.awaitsHead else {
+      if line.first == 0x0D || line.first == 0x0A { place.pointee.tunnelledAt = .now() }
+      return
+    }
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
       place.pointee.head = ResponseHead()
@@ -399,6 +421,7 @@ package final class CurlTransport: Transport, CurlMultiOwner {
     let head = place.pointee.head
     if usesHTTP2 && head.version < 20 { multi(of: place.pointee.index).limitIsWrong = true }
     if head.status < 200 { return }
+    place.pointee.awaitsHead = false
     if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects {
       place.pointee.isRedirected = true
       return
@@ -436,6 +459,10 @@ struct CurlPlace {
   var bytesInTurn = 0
   var startedAt = Instant(nanoseconds: 0)
   var headIsReported = false
+  /// A request is out whose final head has not come.
+  var awaitsHead = false
+  /// When a proxy had answered CONNECT; nil without one.
+  var tunnelledAt: Instant?
   var isRedirected = false
   var head = ResponseHead()
 
@@ -444,12 +471,22 @@ struct CurlPlace {
     self.index = index
   }
 
+  /// Whether its connection is being made. A transfer that waits for another's connection has looked up no name.
+  var isConnecting: Bool {
+    guard let easy else { return false }
+    var lookedUp: curl_off_t = 0
+    _ = CCurl_getinfo_offset(easy, CURLINFO_NAMELOOKUP_TIME_T, &lookedUp)
+    return lookedUp > 0
+  }
+
   mutating func begin() {
     errors?.pointee = 0
     isSent = false
     isHeld = false
     isResting = false
     headIsReported = false
+    awaitsHead = false
+    tunnelledAt = nil
     isRedirected = false
     head = ResponseHead()
   }

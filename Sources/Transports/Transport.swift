@@ -32,11 +32,15 @@ package protocol Transport: AnyObject {
 
   /// Bytes of its tables for one place; nil where its memory is taken on threads of its own.
   var bytesPerPlace: Int? { get }
+
+  /// Whether one read of the socket may come as several calls of `bodyReceived` within one call of the transport.
+  var splitsReads: Bool { get }
 }
 
 extension Transport {
   package var peakQueuedBytes: Int { 0 }
   package var bytesPerPlace: Int? { nil }
+  package var splitsReads: Bool { false }
 }
 
 /// Makes the transport of one worker: endpoint, places, the worker's queue and who is told. For stacks that the engine
@@ -50,7 +54,8 @@ package protocol TransferReceiver: AnyObject {
   func requestSent(_ place: Int, at: Instant, connection: ConnectionTimes)
   /// The final response's head has come; interim (1xx) and followed redirects are not reported.
   func headReceived(_ place: Int, _ head: ResponseHead, at: Instant)
-  /// Body bytes as one read brought them, transfer coding removed; valid during the call only.
+  /// Body bytes as one read brought them (or a part of them, where the transport splits reads), transfer coding removed;
+  /// valid during the call only.
   func bodyReceived(_ place: Int, _ bytes: UnsafeRawBufferPointer, at: Instant)
   func transferEnded(_ place: Int, _ end: TransferEnd, at: Instant)
 }
@@ -58,10 +63,13 @@ package protocol TransferReceiver: AnyObject {
 /// How the connection under a request came to be. −1 where it did not happen for this request.
 package struct ConnectionTimes: Sendable, Equatable {
   package var isReused = false
-  /// From the start of the transfer to a connected socket, name lookup included.
+  /// From the start of the transfer to a connected socket, name lookup included; where a proxy makes the tunnel, to its
+  /// answer to CONNECT.
   package var connect = Nanoseconds(-1)
-  /// From connected to the end of the TLS handshake.
+  /// From there to the end of the TLS handshake.
   package var tls = Nanoseconds(-1)
+  /// Whether the handshake took up an earlier session, and was the shorter for it; nil where it cannot be told.
+  package var isResumed: Bool?
 
   package init() {}
 }

@@ -180,6 +180,23 @@ import TestSupport
     }
     #expect(summary.warnings.allSatisfy { !$0.hint.isEmpty && $0.message.hasSuffix(".") })
   }
+
+  /// Half a stream in bursts with pauses between is no single piece, and no stream at full speed either.
+  @Test(arguments: [(pause: Int64(200_000_000), isNamed: true), (pause: 1_000_000, isNamed: false)])
+  func tokensInBursts_AreNamedWhereThePathPauses(pause: Int64, isNamed: Bool) throws {
+    let summary = Self.record { record in
+      let total = record.variants[0].total
+      total.counters.fakeStreaming = 0
+      total.counters.tokenEvents = 100
+      total.counters.burstTokens = 80
+      total[.maxGap].clear()
+      total[.maxGap].record(pause, times: 1)
+    }
+
+    #expect(summary.variants[0]["streaming"]?["burst_ratio"]?.asDouble == 0.8)
+    #expect(Self.codes(summary).contains("bursts") == isNamed)
+    if isNamed { #expect(summary.warnings.first { $0.code == "bursts" }?.hint.contains("Nagle") == true) }
+  }
 }
 
 @Suite struct MemoryAnalysisTests {
@@ -207,6 +224,27 @@ import TestSupport
 
   @Test func perSession_IsTheStepFromIdleToPlateau() throws {
     #expect(abs(try #require(Self.figures(slope: 0).perSessionBytes) - 9_000) < 100)
+  }
+
+  /// What the process gives back meanwhile, and what it does otherwise, are no session's.
+  @Test(arguments: [-5_000, 0, 900, 9_000])
+  func perSession_IsNeverNegativeNorNoise(bytes: Int) throws {
+    let samples = (0..<100).map { index -> MemorySample in
+      var sample = MemorySample()
+      sample.time = Int64(index) * 50_000_000
+      sample.live = index < 10 ? 0 : 20
+      sample.tokens = Int64(index) * 100
+      sample.allocated = 2_000_000 + sample.live * Int64(bytes) + Int64(index % 2) * 200_000
+      return sample
+    }
+
+    let figures = MemoryAnalysis.figures(samples)
+
+    if bytes == 9_000 {
+      #expect(abs(try #require(figures.perSessionBytes) - 9_000) < 3_000 && figures.perSessionAbsentBecause == nil)
+    } else {
+      #expect(figures.perSessionBytes == nil && figures.perSessionAbsentBecause != nil)
+    }
   }
 
   /// At full speed the first events of some sessions come late, and each takes its buffers then: no growth over tokens.
