@@ -147,6 +147,28 @@ package enum Warnings {
   }
 
   private static func streams(_ variant: VariantRecord, _ add: Add) {
+    if variant.readsTellOfThePath { buffering(variant, add) }
+    if let spread = variant.stormSpread, variant.stormSize >= 10 {
+      let delay = variant.total[.recoveryDelay]
+      let allowed = max(0.25e9, 0.25 * Double(delay.count > 0 ? delay.value(atQuantile: 0.5) : 0))
+      if Double(spread) < allowed {
+        add(
+          "herd",
+          "\(variant.stormSize) clients lost their connection together and came back within \(milliseconds(Double(spread))) ms of each other.",
+          "Spread them: reconnect with the policy \"backoff\" and jitter, or let the server send different `retry` values.")
+      }
+    }
+    if let low = variant.memory?.slopeLow, low > 0 {
+      add(
+        "memory_growth",
+        "Memory grew with the tokens received: \(decimal(variant.memory?.slopeBytesPerToken ?? low)) bytes per token and "
+          + "session, and at least \(decimal(low)).",
+        "The client keeps something for each token; compare the consumers (`client.consumer`) and parsers.")
+    }
+  }
+
+  /// Tokens that come together: the path, or the server, holds them back.
+  private static func buffering(_ variant: VariantRecord, _ add: Add) {
     let counters = variant.total.counters
     let bursts = Figure.ratio(counters.burstTokens, counters.tokenEvents) ?? 0
     if let fake = Figure.ratio(counters.fakeStreaming, counters.completed), fake > 0.1 {
@@ -164,23 +186,6 @@ package enum Warnings {
         "Something sends tokens in bursts. Pauses of about 40 ms: Nagle's algorithm waits for a delayed ACK; set TCP_NODELAY "
           + "at the server and proxies (HAProxy: `option http-no-delay`). A proxy or gzip with a small buffer: switch it off "
           + "for `text/event-stream`. Or the server writes several tokens at a time.")
-    }
-    if let spread = variant.stormSpread, variant.stormSize >= 10 {
-      let delay = variant.total[.recoveryDelay]
-      let allowed = max(0.25e9, 0.25 * Double(delay.count > 0 ? delay.value(atQuantile: 0.5) : 0))
-      if Double(spread) < allowed {
-        add(
-          "herd",
-          "\(variant.stormSize) clients lost their connection together and came back within \(milliseconds(Double(spread))) ms of each other.",
-          "Spread them: reconnect with the policy \"backoff\" and jitter, or let the server send different `retry` values.")
-      }
-    }
-    if let low = variant.memory?.slopeLow, low > 0 {
-      add(
-        "memory_growth",
-        "Memory grew with the tokens received: \(decimal(variant.memory?.slopeBytesPerToken ?? low)) bytes per token and "
-          + "session, and at least \(decimal(low)).",
-        "The client keeps something for each token; compare the consumers (`client.consumer`) and parsers.")
     }
   }
 
