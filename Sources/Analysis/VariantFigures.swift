@@ -14,6 +14,9 @@ extension VariantRecord {
     default: false
     }
   }
+
+  /// Whether what lay in one read tells of the path: a slow consumer lets tokens gather by itself.
+  var readsTellOfThePath: Bool { client["consumer"]?["slow"] == nil }
 }
 
 package enum VariantFigures {
@@ -86,6 +89,9 @@ package enum VariantFigures {
     object["goodput"] = goodput(variant)
     object["streaming"] = .object([
       "fake_ratio": variant.tokensKnown ? Figure.real(Figure.ratio(counters.fakeStreaming, counters.completed)) : .null,
+      // Of the token-carrying events: those that came with others in one read.
+      "burst_ratio": variant.tokensKnown && variant.readsTellOfThePath
+        ? Figure.real(Figure.ratio(counters.burstTokens, counters.tokenEvents)) : .null,
       "stalls": .integer(counters.stalls),
       "tokens_per_event": variant.tokensKnown ? Figure.real(Figure.ratio(counters.tokens, counters.tokenEvents)) : .null,
     ])

@@ -147,14 +147,7 @@ package enum Warnings {
   }
 
   private static func streams(_ variant: VariantRecord, _ add: Add) {
-    let counters = variant.total.counters
-    if let fake = Figure.ratio(counters.fakeStreaming, counters.completed), fake > 0.1 {
-      add(
-        "buffered",
-        "\(decimal(fake)) of the completed sessions came in one piece: over half of the tokens in one read, or TTFT "
-          + "over 90 % of E2E.",
-        "Something between the model and here buffers: look for `proxy_buffering`, gzip, or a server that does not flush.")
-    }
+    if variant.readsTellOfThePath { buffering(variant, add) }
     if let spread = variant.stormSpread, variant.stormSize >= 10 {
       let delay = variant.total[.recoveryDelay]
       let allowed = max(0.25e9, 0.25 * Double(delay.count > 0 ? delay.value(atQuantile: 0.5) : 0))
@@ -173,6 +166,36 @@ package enum Warnings {
         "The client keeps something for each token; compare the consumers (`client.consumer`) and parsers.")
     }
   }
+
+  /// Tokens that come together: the path, or the server, holds them back.
+  private static func buffering(_ variant: VariantRecord, _ add: Add) {
+    let counters = variant.total.counters
+    let bursts = Figure.ratio(counters.burstTokens, counters.tokenEvents) ?? 0
+    if let fake = Figure.ratio(counters.fakeStreaming, counters.completed), fake > 0.1 {
+      add(
+        "buffered",
+        "\(decimal(fake)) of the completed sessions came in one piece: over half of the tokens in one read, or TTFT "
+          + "over 90 % of E2E; \(decimal(bursts)) of all tokens came with others in one read.",
+        "Something between the model and here buffers. A proxy: switch its buffering off (nginx: `proxy_buffering off`, "
+          + "or the header `X-Accel-Buffering: no`). gzip: leave `text/event-stream` out of what is compressed. "
+          + "Or a server that sends all at the end: let it flush after each event.")
+    } else if bursts > 0.5, pause(variant) >= fewestPause {
+      add(
+        "bursts",
+        "\(decimal(bursts)) of the tokens came with others in one read, after pauses of \(milliseconds(pause(variant))) ms.",
+        "Something sends tokens in bursts. Pauses of about 40 ms: Nagle's algorithm waits for a delayed ACK; set TCP_NODELAY "
+          + "at the server and proxies (HAProxy: `option http-no-delay`). A proxy or gzip with a small buffer: switch it off "
+          + "for `text/event-stream`. Or the server writes several tokens at a time.")
+    }
+  }
+
+  /// Between bursts there is a pause, which a stream at full speed has not: the median of the sessions' longest gaps, in
+  /// nanoseconds.
+  private static func pause(_ variant: VariantRecord) -> Double {
+    variant.total[.maxGap].count > 0 ? Double(variant.total[.maxGap].value(atQuantile: 0.5)) : 0
+  }
+
+  private static let fewestPause = 20e6
 
   /// One warning for each percentile that a sample cannot support, naming the figures concerned.
   private static func samples(_ variant: VariantRecord, _ add: Add) {

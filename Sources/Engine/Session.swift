@@ -76,6 +76,9 @@ struct Session: ~Copyable {
   var usageTokens: Int64 = -1
   var bytes: Int64 = 0
   var reads: Int64 = 0
+  /// The read that is being counted: the worker's turn in which it came, its bytes and its tokens so far.
+  var readTurn: UInt64 = 0
+  var readBytes: Int64 = 0
   var readTokens: Int64 = 0
   var largestBurst: Int64 = 0
   var tokensAfterCancel: Int64 = 0
@@ -155,6 +158,9 @@ struct Session: ~Copyable {
     usageTokens = -1
     bytes = 0
     reads = 0
+    readTurn = 0
+    readBytes = 0
+    readTokens = 0
     largestBurst = 0
     tokensAfterCancel = 0
     restartedTokens = 0

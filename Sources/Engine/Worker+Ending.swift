@@ -267,6 +267,7 @@ extension Worker {
 
   private func over(_ place: Int, _ outcome: SessionOutcome, _ kind: SessionErrorKind?, _ at: Int64) {
     let session = sessions + place
+    endRead(session, session.pointee.isCounted ? interval : uncounted)
     session.pointee.kept?.flush()
     if let recovery = session.pointee.recovery {
       disconnects.append(recovery.record)

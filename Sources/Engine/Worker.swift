@@ -63,6 +63,9 @@ final class Worker: TransferReceiver {
   private var tokensBefore: Int64 = 0
   private var eventsBefore: Int64 = 0
   private var readCount: UInt64 = 0
+  /// Counts calls into the transport: what one of them brings of one session is one read of its socket.
+  private var turn: UInt64 = 1
+  private var splitsReads = false
 
   /// Ends to be acted on after the transport has returned: it must not be called from inside itself.
   private var ended: [(place: Int, end: TransferEnd, at: Int64)] = []
@@ -127,6 +130,7 @@ final class Worker: TransferReceiver {
       transport = CurlTransport(
         endpoint: settings.endpoint, places: capacity, queue: queue, receiver: self, now: .now())
     }
+    splitsReads = transport.splitsReads
   }
 
   deinit {
@@ -159,10 +163,12 @@ final class Worker: TransferReceiver {
         let woke = Instant.now()
         var lastPause = woke
         for (index, readiness) in ready.enumerated() {
+          turn &+= 1
           transport.handle(readiness)
           if index & 15 == 15 { pause(&lastPause) }
         }
         let now = ready.isEmpty ? woke : Instant.now()
+        turn &+= 1
         transport.expire(now)
         fireTimers(now)
         settle()
@@ -215,6 +221,8 @@ final class Worker: TransferReceiver {
   }
 
   private func fireTimers(_ now: Instant) {
+    // A slow consumer that reads on gets what waited.
+    turn &+= 1
     dueTimers.removeAll(keepingCapacity: true)
     wheel.expire(now) { timer, _ in dueTimers.append(timer) }
     for timer in dueTimers {
@@ -446,11 +454,15 @@ final class Worker: TransferReceiver {
     let now = at.nanoseconds
     session.pointee.lastActivity = now
     session.pointee.bytes += Int64(bytes.count)
-    session.pointee.reads += 1
     let record = session.pointee.isCounted ? interval : uncounted
     record.hot.pointee.bytes += Int64(bytes.count)
-    record.hot.pointee.reads += 1
-    record.cells[IntervalRecord.readBytesIndex].record(Int64(bytes.count))
+    if !splitsReads || session.pointee.readTurn != turn {
+      endRead(session, record)
+      session.pointee.readTurn = turn
+      session.pointee.reads += 1
+      record.hot.pointee.reads += 1
+    }
+    session.pointee.readBytes += Int64(bytes.count)
     if session.pointee.connectionFirstByte < 0 {
       session.pointee.connectionFirstByte = now
       if session.pointee.firstByte < 0 {
@@ -474,7 +486,7 @@ final class Worker: TransferReceiver {
     readCount &+= 1
     let isSampled = readCount & 15 == 0
     let before = session.pointee.events
-    session.pointee.readTokens = 0
+    let tokensBefore = session.pointee.readTokens
     var sink = SessionSink(
       worker: self, session: session, hot: record.hot, cells: record.cells, rules: rules, now: now)
     do {
@@ -494,9 +506,10 @@ final class Worker: TransferReceiver {
       close(place, .fail(.tooLarge, error.description), now)
       return
     }
-    if session.pointee.readTokens > session.pointee.largestBurst {
-      session.pointee.largestBurst = session.pointee.readTokens
-    }
+    let burst = session.pointee.readTokens
+    if burst > session.pointee.largestBurst { session.pointee.largestBurst = burst }
+    // The first token of a read is of a burst once a second one has come.
+    if burst > 1 { record.hot.pointee.burstTokens += burst - (tokensBefore > 1 ? tokensBefore : 0) }
     let events = session.pointee.events - before
     if case .slow(let time) = settings.consumer, events > 0 {
       session.pointee.resumeAt = max(session.pointee.resumeAt, now) + time.value * events
@@ -508,6 +521,13 @@ final class Worker: TransferReceiver {
     } else if session.pointee.cancelTokens >= 0 && session.pointee.tokenEvents >= session.pointee.cancelTokens {
       cancelSession(place, now)
     }
+  }
+
+  /// The read that was being counted is whole.
+  func endRead(_ session: UnsafeMutablePointer<Session>, _ record: IntervalRecord) {
+    if session.pointee.readBytes > 0 { record.cells[IntervalRecord.readBytesIndex].record(session.pointee.readBytes) }
+    session.pointee.readBytes = 0
+    session.pointee.readTokens = 0
   }
 
   func transferEnded(_ place: Int, _ end: TransferEnd, at: Instant) {

@@ -25,6 +25,8 @@ package struct Counters: Sendable {
   package var stalls: Int64 = 0
   package var undecodable: Int64 = 0
   package var fakeStreaming: Int64 = 0
+  /// Token-carrying events that came with others in one read.
+  package var burstTokens: Int64 = 0
   package var newConnections: Int64 = 0
   package var reusedConnections: Int64 = 0
 
@@ -70,6 +72,7 @@ package struct Counters: Sendable {
     stalls += other.stalls
     undecodable += other.undecodable
     fakeStreaming += other.fakeStreaming
+    burstTokens += other.burstTokens
     newConnections += other.newConnections
     reusedConnections += other.reusedConnections
     good += other.good

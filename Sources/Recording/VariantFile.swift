@@ -177,7 +177,7 @@ extension Counters {
     ("dropped", \.dropped), ("cancelled_at_end", \.cancelledAtEnd), ("started_late", \.startedLate), ("events", \.events),
     ("token_events", \.tokenEvents), ("tokens", \.tokens), ("tokens_from_usage", \.tokensFromUsage),
     ("tokens_from_events", \.tokensFromEvents), ("bytes", \.bytes), ("reads", \.reads), ("stalls", \.stalls),
-    ("undecodable", \.undecodable), ("fake_streaming", \.fakeStreaming), ("new_connections", \.newConnections),
+    ("undecodable", \.undecodable), ("fake_streaming", \.fakeStreaming), ("burst_tokens", \.burstTokens), ("new_connections", \.newConnections),
     ("reused_connections", \.reusedConnections), ("good", \.good), ("disconnects", \.disconnects),
     ("reconnects", \.reconnects), ("recovered", \.recovered), ("never_recovered", \.neverRecovered), ("expected", \.expected), ("delivered", \.delivered),
     ("lost", \.lost), ("undelivered", \.undelivered), ("duplicated", \.duplicated), ("reordered", \.reordered),

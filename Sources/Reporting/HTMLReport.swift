@@ -143,7 +143,8 @@ package enum HTMLReport {
       ("errors_ratio", "errors_ratio"), ("events.count", "events"), ("events.per_s", "events per s"),
       ("tokens.count", "tokens"), ("tokens.per_s", "tokens per s"), ("bytes.count", "bytes"), ("reads.events_per_read", "events a read"),
       ("goodput.sessions_per_s", "goodput, sessions per s"), ("goodput.ratio", "goodput ratio"),
-      ("streaming.fake_ratio", "streamed in one piece, share"), ("streaming.stalls", "stalls"),
+      ("streaming.fake_ratio", "streamed in one piece, share"),
+      ("streaming.burst_ratio", "tokens that came with others in one read, share"), ("streaming.stalls", "stalls"),
       ("streaming.tokens_per_event", "tokens an event"), ("parser.cpu_ns_per_event", "parser CPU, ns an event"),
     ]
     let cells = single.compactMap { key, label -> [HTMLPage.Cell]? in

@@ -166,6 +166,9 @@ package final class CurlTransport: Transport, CurlMultiOwner {
 
   package var bytesPerPlace: Int? { MemoryLayout<CurlPlace>.stride }
 
+  /// libcurl calls once for each chunk of HTTP/1.1 and each frame of HTTP/2.
+  package var splitsReads: Bool { true }
+
   package func nextDeadline() -> Instant? { resting.isEmpty ? wheel.nextDeadline() : Instant(nanoseconds: 0) }
 
   package func expire(_ now: Instant) {

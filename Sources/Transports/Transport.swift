@@ -32,11 +32,15 @@ package protocol Transport: AnyObject {
 
   /// Bytes of its tables for one place; nil where its memory is taken on threads of its own.
   var bytesPerPlace: Int? { get }
+
+  /// Whether one read of the socket may come as several calls of `bodyReceived` within one call of the transport.
+  var splitsReads: Bool { get }
 }
 
 extension Transport {
   package var peakQueuedBytes: Int { 0 }
   package var bytesPerPlace: Int? { nil }
+  package var splitsReads: Bool { false }
 }
 
 /// Makes the transport of one worker: endpoint, places, the worker's queue and who is told. For stacks that the engine
@@ -50,7 +54,8 @@ package protocol TransferReceiver: AnyObject {
   func requestSent(_ place: Int, at: Instant, connection: ConnectionTimes)
   /// The final response's head has come; interim (1xx) and followed redirects are not reported.
   func headReceived(_ place: Int, _ head: ResponseHead, at: Instant)
-  /// Body bytes as one read brought them, transfer coding removed; valid during the call only.
+  /// Body bytes as one read brought them (or a part of them, where the transport splits reads), transfer coding removed;
+  /// valid during the call only.
   func bodyReceived(_ place: Int, _ bytes: UnsafeRawBufferPointer, at: Instant)
   func transferEnded(_ place: Int, _ end: TransferEnd, at: Instant)
 }

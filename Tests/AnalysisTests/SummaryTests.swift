@@ -177,6 +177,39 @@ import TestSupport
     }
     #expect(summary.warnings.allSatisfy { !$0.hint.isEmpty && $0.message.hasSuffix(".") })
   }
+
+  @Test func burstsOfASlowConsumer_AreNotThePaths() {
+    var record = RunRecord()
+    let variant = VariantRecord(name: "x", client: .object(["consumer": .object(["slow": .string("10ms")])]))
+    variant.total.counters.tokenEvents = 100
+    variant.total.counters.burstTokens = 80
+    variant.total.counters.completed = 10
+    variant.total.counters.fakeStreaming = 10
+    variant.total[.maxGap].record(200_000_000, times: 1)
+    record.variants = [variant]
+
+    let summary = Summary(record)
+
+    #expect(summary.variants[0]["streaming"]?["burst_ratio"] == .null)
+    #expect(!Self.codes(summary).contains("bursts") && !Self.codes(summary).contains("buffered"))
+  }
+
+  /// Half a stream in bursts with pauses between is no single piece, and no stream at full speed either.
+  @Test(arguments: [(pause: Int64(200_000_000), isNamed: true), (pause: 1_000_000, isNamed: false)])
+  func tokensInBursts_AreNamedWhereThePathPauses(pause: Int64, isNamed: Bool) throws {
+    let summary = Self.record { record in
+      let total = record.variants[0].total
+      total.counters.fakeStreaming = 0
+      total.counters.tokenEvents = 100
+      total.counters.burstTokens = 80
+      total[.maxGap].clear()
+      total[.maxGap].record(pause, times: 1)
+    }
+
+    #expect(summary.variants[0]["streaming"]?["burst_ratio"]?.asDouble == 0.8)
+    #expect(Self.codes(summary).contains("bursts") == isNamed)
+    if isNamed { #expect(summary.warnings.first { $0.code == "bursts" }?.hint.contains("Nagle") == true) }
+  }
 }
 
 @Suite struct MemoryAnalysisTests {

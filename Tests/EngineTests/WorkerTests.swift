@@ -1,0 +1,38 @@
+import Foundation
+import Primitives
+import Recording
+import Streams
+import TestSupport
+import Testing
+
+/// What a worker counts of what its transport hands over.
+@Suite struct WorkerTests {
+  // MARK: Reads
+
+  /// libcurl hands over each chunk by itself; they lay in the socket together.
+  @Test(arguments: ["curl", "raw"]) func chunksOfOneRead_AreOneBurst(stack: String) throws {
+    let chunks = Array(repeating: WorkerRun.token, count: 20) + [WorkerRun.done]
+    let body = chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
+    let server = try ScriptedServer.answering(
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+    defer { server.end() }
+
+    let run = try WorkerRun(client: "{\"stack\": \"\(stack)\"}", url: server.url)
+
+    let record = try #require(run.records.first)
+    #expect(record.outcome == .completed && record.tokenEvents == 20)
+    #expect(record.largestBurst == 20 && record.reads == 1)
+    #expect(record.isFakeStreaming)
+    #expect(run.total.counters.burstTokens == 20 && run.total.counters.reads == 1)
+    #expect(run.total.readBytes.count == 1 && run.total.readBytes.largest == Int64(chunks.joined().utf8.count))
+  }
+
+  @Test func readsOfOneTokenEach_AreNoBurst() throws {
+    let reads = (Array(repeating: WorkerRun.token, count: 20) + [WorkerRun.done]).map { Array($0.utf8) }
+
+    let run = try WorkerRun(client: "{}", reads: reads)
+
+    #expect(run.records.first?.largestBurst == 1 && run.records.first?.reads == 21)
+    #expect(run.total.counters.burstTokens == 0 && run.total.readBytes.count == 21)
+  }
+}
