@@ -68,8 +68,11 @@ struct SessionSink: EventSink {
       recovered(recovery)
     }
     if meaning.hasOutput { token(meaning) }
-    if meaning.flags.isDisjoint(with: EventMeaning.Flags.unusual) && !rules.pointee.hasUntil { return }
-    unusual(event, meaning)
+    if !meaning.flags.isDisjoint(with: EventMeaning.Flags.unusual) || rules.pointee.hasUntil { unusual(event, meaning) }
+    // At this event and not at the end of its read: what comes behind it in the same read counts no more.
+    if session.pointee.tokenEvents == session.pointee.cancelTokens && session.pointee.phase == .streaming {
+      worker.cancelSession(session - worker.sessions, now)
+    }
   }
 
   /// An event that carries a token.
@@ -189,7 +192,8 @@ struct SessionSink: EventSink {
 
   /// Events behind the end marker: an error object still counts.
   private func afterTheEnd(_ event: EventSlices) {
-    guard session.pointee.phase == .finished || session.pointee.phase == .closing else { return }
+    guard session.pointee.phase == .finished || session.pointee.phase == .closing, !session.pointee.isCancelled
+    else { return }
     let meaning = session.pointee.extractor.read(event, stamp: false, scratch: worker.scratch)
     if meaning.hasError && session.pointee.phase == .finished { session.pointee.sawError = true }
     if meaning.hasUsage && meaning.usage.output >= 0 { session.pointee.usageTokens = Int64(meaning.usage.output) }

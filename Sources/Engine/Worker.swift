@@ -451,6 +451,8 @@ final class Worker: TransferReceiver {
 
   func bodyReceived(_ place: Int, _ bytes: UnsafeRawBufferPointer, at: Instant) {
     let session = sessions + place
+    // Decided, and the transport is told at the next safe point: what it hands over until then is nobody's.
+    guard session.pointee.phase != .closing else { return }
     let now = at.nanoseconds
     session.pointee.lastActivity = now
     session.pointee.bytes += Int64(bytes.count)
@@ -516,11 +518,7 @@ final class Worker: TransferReceiver {
       pauses.append(place)
       armTimer(place)
     }
-    if session.pointee.phase == .finished {
-      armTimer(place)
-    } else if session.pointee.cancelTokens >= 0 && session.pointee.tokenEvents >= session.pointee.cancelTokens {
-      cancelSession(place, now)
-    }
+    if session.pointee.phase == .finished { armTimer(place) }
   }
 
   /// The read that was being counted is whole.

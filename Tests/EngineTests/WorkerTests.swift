@@ -35,4 +35,19 @@ import Testing
     #expect(run.records.first?.largestBurst == 1 && run.records.first?.reads == 21)
     #expect(run.total.counters.burstTokens == 0 && run.total.readBytes.count == 21)
   }
+
+  // MARK: Cancellation
+
+  @Test func nothingOfASession_CountsAfterItsCancellation() throws {
+    let first = Array((String(repeating: WorkerRun.token, count: 10) + WorkerRun.usage).utf8)
+    let second = Array((WorkerRun.token + WorkerRun.done).utf8)
+
+    let run = try WorkerRun(
+      client: #"{"cancel": {"share": 1, "after": {"tokens": 3}}}"#, reads: [first, second], sessions: 4)
+
+    #expect(run.records.count == 4 && run.records.allSatisfy { $0.outcome == .cancelled })
+    #expect(run.records.allSatisfy { $0.tokenEvents == 3 && $0.tokens == 3 && $0.events == 3 && $0.tokensAfterCancel == 0 })
+    #expect(run.records.allSatisfy { $0.reads == 1 && $0.bytes == Int64(first.count) })
+    #expect(run.total.counters.tokenEvents == 12 && run.total.counters.tokens == 12)
+  }
 }
