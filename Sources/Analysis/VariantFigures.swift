@@ -209,6 +209,7 @@ package enum VariantFigures {
 
   private static func parser(_ variant: VariantRecord) -> JSONValue {
     let counters = variant.total.counters
+    // CPU time of the worker's thread, not wall time: a busy machine does not make a parser dearer.
     let cost = Double(counters.sampledParseNanoseconds)
     return .object([
       "cpu_ns_per_event": Figure.real(Figure.ratio(cost, Double(counters.sampledEvents))),

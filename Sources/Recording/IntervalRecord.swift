@@ -47,7 +47,8 @@ package struct Counters: Sendable {
   package var restartedTokens: Int64 = 0
   package var tokensAfterCancel: Int64 = 0
 
-  /// Nanoseconds of parsing and extraction in the sampled reads, and the events in them.
+  /// The worker thread's CPU time (user and system, without waits for a core) for parsing, extraction and recording in the
+  /// sampled reads, in nanoseconds and less what its clock costs; and the events and bytes in those reads.
   package var sampledParseNanoseconds: Int64 = 0
   package var sampledEvents: Int64 = 0
   package var sampledBytes: Int64 = 0

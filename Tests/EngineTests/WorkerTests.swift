@@ -50,4 +50,24 @@ import Testing
     #expect(run.records.allSatisfy { $0.reads == 1 && $0.bytes == Int64(first.count) })
     #expect(run.total.counters.tokenEvents == 12 && run.total.counters.tokens == 12)
   }
+
+  // MARK: The cost of an event
+
+  /// Waits 2 ms in each event, on no CPU.
+  private final class WaitingDecoder: ForeignDecoder {
+    func read(_ data: UnsafeRawBufferPointer, eventType: UnsafeRawBufferPointer, api: StreamAPI) -> EventReading? {
+      usleep(2_000)
+      return nil
+    }
+  }
+
+  @Test func costOfAnEvent_IsCPUTimeAndNoWaiting() throws {
+    let reads = Array(repeating: Array(WorkerRun.token.utf8), count: 200)
+
+    let run = try WorkerRun(client: #"{"decoder": "foundation"}"#, reads: reads, foreignDecoder: { WaitingDecoder() })
+
+    let counters = run.total.counters
+    #expect(counters.sampledEvents >= 3)
+    #expect(counters.sampledParseNanoseconds < counters.sampledEvents * 1_000_000)
+  }
 }
