@@ -19,7 +19,7 @@ enum Arrival: Sendable {
 final class ArrivalInbox: Sendable {
   private struct State {
     var arrivals: [Arrival] = []
-    /// Body bytes in `arrivals`, and the most there ever were.
+    /// Body bytes in `arrivals` and taken but not yet given back, and the most there ever were.
     var bytes = 0
     var peak = 0
   }
@@ -53,12 +53,12 @@ final class ArrivalInbox: Sendable {
   var isEmpty: Bool { state.withLock { $0.arrivals.isEmpty } }
   var peakBytes: Int { state.withLock { $0.peak } }
 
-  /// Everything that has come; `spare` (emptied) takes its place.
+  /// Everything that has come; `spare` (emptied) takes its place. Its bytes count until they are given back.
   func take(_ spare: inout [Arrival]) {
     spare.removeAll(keepingCapacity: true)
-    state.withLock { state in
-      swap(&state.arrivals, &spare)
-      state.bytes = 0
-    }
+    state.withLock { swap(&$0.arrivals, &spare) }
   }
+
+  /// So many of the bytes taken have been dealt with.
+  func giveBack(_ bytes: Int) { state.withLock { $0.bytes -= bytes } }
 }

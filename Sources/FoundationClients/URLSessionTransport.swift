@@ -46,7 +46,9 @@ package final class URLSessionTransport: Transport {
   private var placeOfKey: [Int: Int] = [:]
   private var shared: URLSession?
   private var lastKey = 0
+  /// What was taken from the inbox, and how much of it has been dealt with.
   private var taken: [Arrival] = []
+  private var takenHead = 0
   /// Places that read on and hold arrivals.
   private var resumed: [Int] = []
   private var peakHeldBytes = 0
@@ -126,15 +128,39 @@ package final class URLSessionTransport: Transport {
   package func handle(_ readiness: Readiness) {}
 
   package func nextDeadline() -> Instant? {
-    resumed.isEmpty && inbox.isEmpty ? nil : Instant(nanoseconds: 0)
+    resumed.isEmpty && takenHead == taken.count && inbox.isEmpty ? nil : Instant(nanoseconds: 0)
   }
+
+  /// What one turn hands over at most, so that under a flood the timers of other sessions have theirs: arrivals, bytes
+  /// (of which the last arrival may bring more), and arrivals looked at, for most may be of places that are closed.
+  private static let arrivalsPerTurn = 64
+  private static let bytesPerTurn = 256 << 10
+  private static let looksPerTurn = 4096
 
   package func expire(_ now: Instant) {
     deliverHeld()
-    guard !inbox.isEmpty else { return }
-    inbox.take(&taken)
-    for arrival in taken { sort(arrival) }
-    taken.removeAll(keepingCapacity: true)
+    if takenHead == taken.count {
+      takenHead = 0
+      taken.removeAll(keepingCapacity: true)
+      guard !inbox.isEmpty else { return }
+      inbox.take(&taken)
+    }
+    var delivered = 0
+    var deliveredBytes = 0
+    var bytes = 0
+    let end = min(taken.count, takenHead + Self.looksPerTurn)
+    while takenHead < end && delivered < Self.arrivalsPerTurn && deliveredBytes < Self.bytesPerTurn {
+      let arrival = taken[takenHead]
+      takenHead += 1
+      var size = 0
+      if case .body(_, let data, _) = arrival { size = data.count }
+      bytes += size
+      if sort(arrival) {
+        delivered += 1
+        deliveredBytes += size
+      }
+    }
+    inbox.giveBack(bytes)
   }
 
   package var peakQueuedBytes: Int { max(peakHeldBytes, inbox.peakBytes) }
@@ -147,13 +173,14 @@ package final class URLSessionTransport: Transport {
 
   // MARK: Arrivals
 
-  private func sort(_ arrival: Arrival) {
+  /// - Returns: false for what nobody waits for any more.
+  private func sort(_ arrival: Arrival) -> Bool {
     let key =
       switch arrival {
       case .head(let key, _, _), .body(let key, _, _), .end(let key, _, _): key
       }
     // What was cancelled is not reported any more.
-    guard let place = placeOfKey[key] else { return }
+    guard let place = placeOfKey[key] else { return false }
     if case .end(_, .failed(.overflow, _), _) = arrival {
       // What the inbox did not take cannot be waited for.
       report(arrival, place)
@@ -162,6 +189,7 @@ package final class URLSessionTransport: Transport {
     } else {
       report(arrival, place)
     }
+    return true
   }
 
   private func report(_ arrival: Arrival, _ place: Int) {

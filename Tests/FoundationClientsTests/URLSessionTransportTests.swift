@@ -180,6 +180,55 @@ import Transports
     bench.transport.shutDown()
   }
 
+  /// Between two turns a worker serves its timers.
+  @Test func aFlood_IsHandedOverInPieces() throws {
+    let piece = "data: " + String(repeating: "x", count: 4000) + "\n\n"
+    let all = 1000 * piece.utf8.count
+    let server = LoopbackServer([.chunked([], more: chunks(piece, 1000))])
+    defer { server.stop() }
+    let bench = try TransportBench(endpoint(server))
+    bench.transport.start(0, TransferRequest(), at: .now())
+    // Everything waits before the first turn.
+    let limit = Instant.now() + .seconds(20)
+    while bench.transport.peakQueuedBytes < all && Instant.now() < limit { usleep(1_000) }
+
+    var most = 0
+    var turns = 0
+    while bench.recorder.end(0) == nil && Instant.now() < limit {
+      let before = bench.recorder.bodyBytes
+      bench.transport.expire(.now())
+      most = max(most, bench.recorder.bodyBytes - before)
+      turns += 1
+      if bench.recorder.bodyBytes < all { #expect(bench.transport.nextDeadline() != nil) }
+    }
+
+    #expect(bench.recorder.bodyBytes == all)
+    #expect(most <= 512 << 10 && turns >= 8, "\(most) bytes in a turn, \(turns) turns")
+    bench.transport.shutDown()
+  }
+
+  /// What a worker has not dealt with counts against the bound wherever it lies.
+  @Test func bytesTakenAndNotDealtWith_CountAsQueued() throws {
+    let piece = "data: " + String(repeating: "x", count: 4000) + "\n\n"
+    let server = LoopbackServer([.chunked([], more: chunks(piece, 1000) + [.waitForClose])])
+    defer { server.stop() }
+    var options = URLSessionOptions()
+    options.queueLimit = 1 << 20
+    let bench = try TransportBench(endpoint(server), options)
+    bench.transport.start(0, TransferRequest(), at: .now())
+    let limit = Instant.now() + .seconds(20)
+    while bench.transport.peakQueuedBytes < 1 << 19 && Instant.now() < limit { usleep(1_000) }
+
+    bench.transport.expire(.now())
+    while server.closedAt.isEmpty && Instant.now() < limit { usleep(1_000) }
+    try bench.run { bench.recorder.end(0) != nil }
+
+    guard case .failed(let kind, _)? = bench.recorder.end(0) else { return #expect(Bool(false), "no failure came") }
+    #expect(kind == .overflow)
+    #expect(bench.recorder.bodyBytes <= options.queueLimit + (320 << 10))
+    bench.transport.shutDown()
+  }
+
   /// Foundation on Linux cuts its only timeout to whole seconds.
   @Test func aSilentServer_EndsByFoundationsOwnTimeout() throws {
     let server = LoopbackServer([.chunked(["data: a\n\n"], more: [.hold])])
