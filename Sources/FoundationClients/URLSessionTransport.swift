@@ -266,10 +266,13 @@ package struct URLSessionRefusal: Error, Equatable, Sendable, CustomStringConver
         "endpoint.tls"
       } else if endpoint.httpVersion == .http2 {
         "endpoint.http 2"
+      } else if ([endpoint.url] + endpoint.alternatives).contains(where: { WebAddress($0)?.host.contains(":") == true }) {
+        // Foundation on Linux holds its own host, without brackets, against libcurl's, with them, and calls it a bad URL.
+        "endpoint.url with an IPv6 address"
       } else {
         nil
       }
     guard let found else { return nil }
-    description = "\(found): URLSession offers no way to set it. Use the stack curl"
+    description = "\(found): URLSession cannot do that on this system. Use the stack curl"
   }
 }

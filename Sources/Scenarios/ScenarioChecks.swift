@@ -157,17 +157,8 @@ struct ScenarioChecks {
       if endpoint.unixSocket != nil { refuse("a Unix socket") }
       if !endpoint.resolve.isEmpty { refuse("endpoint.resolve") }
       if endpoint.tls != TLSSettings() { refuse("endpoint.tls") }
-    }
-    if client.stack.isURLSession {
-      let advice = "Use the stack curl"
-      func refuse(_ what: String) {
-        self.refuse("client.stack", "\(client.stack.rawValue) with \(what)", "what URLSession can set", advice)
-      }
-      if endpoint.http == .http2 { refuse("endpoint.http 2") }
-      if endpoint.proxy != nil { refuse("a proxy") }
-      if endpoint.unixSocket != nil { refuse("a Unix socket") }
-      if !endpoint.resolve.isEmpty { refuse("endpoint.resolve") }
-      if endpoint.tls != TLSSettings() { refuse("endpoint.tls") }
+      // Foundation on Linux holds its own host, without brackets, against libcurl's, with them, and calls it a bad URL.
+      if let url = endpoint.url, Endpoint.authority(of: url).host.contains(":") { refuse("an IPv6 address in endpoint.url") }
     }
     let isLLM = endpoint.api != .sse && endpoint.api != .wukongim
     if client.reconnect.policy == .restart && !isLLM {

@@ -271,6 +271,7 @@ import Transports
     endpoint.proxy = "http://127.0.0.1:2"
 
     #expect(throws: URLSessionRefusal.self) { try TransportBench(endpoint) }
+    #expect(throws: URLSessionRefusal.self) { try TransportBench(EndpointAddress(url: "http://[::1]:1/")) }
   }
 
   private func chunks(_ piece: String, _ count: Int) -> [Script.Step] {

@@ -122,6 +122,7 @@ import Testing
       #""client": {"stack": "raw"}, "endpoint": {"url": "http://h", "headers": {"accept-encoding": "gzip"}}"#,
       "client.stack"
     ),
+    (#""client": {"stack": "urlsession"}, "endpoint": {"url": "http://[::1]:80/"}"#, "client.stack"),
     (
       #""client": {"reconnect": {"policy": "restart"}}, "endpoint": {"url": "http://h"}"#,
       "client.reconnect.policy"
