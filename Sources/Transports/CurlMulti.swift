@@ -22,6 +22,8 @@ final class CurlMulti {
   /// An answer has shown that streams do not share connections here.
   var limitIsWrong = false
   var nextLook = Instant(nanoseconds: 0)
+  /// When a connection was last seen on its way: whoever waits meanwhile may wait for it.
+  var lastConnecting = Instant(nanoseconds: 0)
 
   /// - Parameters:
   ///   - maximumConnections: how many it keeps; nil: four for each transfer.

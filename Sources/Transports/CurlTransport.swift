@@ -185,14 +185,19 @@ package final class CurlTransport: Transport, CurlMultiOwner {
   }
 
   /// The bound on connections holds only where many streams share one: with an HTTP/1.1 server, or one that admits
-  /// fewer streams, transfers would wait for each other's ends. Then it is lifted and those that wait begin anew.
+  /// fewer streams, transfers would wait for each other's ends. Then it is lifted and those that wait begin anew. While a
+  /// connection is on its way (a TLS handshake may be slow) nobody knows yet how many streams it will carry.
   private func lookAfter(_ multi: CurlMulti, _ now: Instant) {
     multi.nextLook = now + .milliseconds(500)
     let first = multi.index * Self.placesPerMulti
-    let waiting = (first..<min(first + Self.placesPerMulti, capacity)).filter {
+    let unsent = (first..<min(first + Self.placesPerMulti, capacity)).filter {
       places[$0].isActive && !places[$0].isSent && places[$0].easy != nil
     }
-    guard multi.limitIsWrong || waiting.contains(where: { now - places[$0].startedAt > .seconds(2) }) else { return }
+    let waiting = unsent.filter { !places[$0].isConnecting }
+    if waiting.count < unsent.count { multi.lastConnecting = now }
+    let since = multi.lastConnecting
+    guard multi.limitIsWrong || waiting.contains(where: { now - max(places[$0].startedAt, since) > .seconds(2) })
+    else { return }
     multi.lift()
     for place in waiting {
       guard let easy = places[place].easy else { continue }
@@ -445,6 +450,14 @@ struct CurlPlace {
   init(transport: Unmanaged<CurlTransport>, index: Int) {
     self.transport = transport
     self.index = index
+  }
+
+  /// Whether its connection is being made. A transfer that waits for another's connection has looked up no name.
+  var isConnecting: Bool {
+    guard let easy else { return false }
+    var lookedUp: curl_off_t = 0
+    _ = CCurl_getinfo_offset(easy, CURLINFO_NAMELOOKUP_TIME_T, &lookedUp)
+    return lookedUp > 0
   }
 
   mutating func begin() {

@@ -79,6 +79,9 @@ final class TransferLog: TransferReceiver {
     }
   }
 
+  /// One turn at an instant of the test's choice.
+  func expire(_ at: Instant) { transport.expire(at) }
+
   func start(_ place: Int, _ request: TransferRequest = TransferRequest()) { transport.start(place, request, at: .now()) }
 
   deinit { transport?.shutDown() }

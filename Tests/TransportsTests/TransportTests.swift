@@ -201,6 +201,25 @@ import Transports
     #expect(transfer.endWord == "complete" && transfer.text == "data: a\n\n")
   }
 
+  // MARK: HTTP/2
+
+  /// Until a handshake is over nobody knows how many streams its connection carries: no transfer makes one of its own.
+  @Test func slowHandshakes_LeaveTheBoundOnConnections() throws {
+    let server = try ScriptedServer { $0.hold() }
+    defer { server.end() }
+    let log = try TransferLog(.curl, EndpointAddress(url: "https://127.0.0.1:\(server.port)/"), places: 60)
+    for place in 0..<60 { log.start(place) }
+    log.turn(limit: 0.3) { false }
+    let before = server.connections
+
+    for seconds in [1.0, 2, 3, 4, 5] {
+      log.expire(.now() + .seconds(seconds))
+      log.turn(limit: 0.1) { false }
+    }
+
+    #expect(before > 0 && server.connections == before && before <= 11, "\(before), then \(server.connections)")
+  }
+
   @Test func rawStack_SaysWhatItCannotDo() {
     func objection(_ url: String, _ change: (inout EndpointAddress) -> Void = { _ in }) -> String? {
       var endpoint = EndpointAddress(url: url)
