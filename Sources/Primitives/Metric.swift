@@ -23,7 +23,7 @@ package enum Metric: Int, CaseIterable, Sendable {
   private var entry: (key: String, section: Section, definition: String) {
     switch self {
     case .sendLag: ("send_lag_ms", .top, "scheduled start → request handed to the transport")
-    case .connect: ("connect_ms", .top, "start of the connection → connected, name lookup included; new connections only")
+    case .connect: ("connect_ms", .top, "start of the connection → connected, name lookup and a proxy's answer to CONNECT included; new connections only")
     case .tls: ("tls_ms", .top, "connected → TLS handshake done; new connections only")
     case .ttfb: ("ttfb_ms", .top, "request sent → first byte of the body")
     case .firstEvent: ("first_event_ms", .top, "request sent → first event of any kind")

@@ -293,8 +293,6 @@ package final class CurlTransport: Transport, CurlMultiOwner {
     _ = CCurl_setopt_long(easy, CURLOPT_TCP_NODELAY, 1)
     // Only the scenario's proxy counts: a proxy from the environment would be a hidden part of the path.
     _ = CCurl_setopt_string(easy, CURLOPT_PROXY, endpoint.proxy ?? "")
-    // The head of the proxy's own answer to CONNECT is not the response's.
-    _ = CCurl_setopt_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     if let path = endpoint.unixSocket { _ = CCurl_setopt_string(easy, CURLOPT_UNIX_SOCKET_PATH, path) }
     if !endpoint.reusesConnections { _ = CCurl_setopt_long(easy, CURLOPT_FORBID_REUSE, 1) }
     switch endpoint.httpVersion {
@@ -358,6 +356,7 @@ package final class CurlTransport: Transport, CurlMultiOwner {
 
   fileprivate func requestSent(_ place: UnsafeMutablePointer<CurlPlace>) {
     let now = Instant.now()
+    place.pointee.awaitsHead = true
     if place.pointee.isSent { return }
     place.pointee.isSent = true
     var times = ConnectionTimes()
@@ -371,7 +370,15 @@ package final class CurlTransport: Transport, CurlMultiOwner {
         _ = CCurl_getinfo_offset(easy, CURLINFO_CONNECT_TIME_T, &connect)
         _ = CCurl_getinfo_offset(easy, CURLINFO_APPCONNECT_TIME_T, &secured)
         times.connect = Nanoseconds(Int64(connect) * 1000)
-        if secured > 0 { times.tls = Nanoseconds(max(0, Int64(secured) - Int64(connect)) * 1000) }
+        if secured > 0 {
+          times.tls = Nanoseconds(max(0, Int64(secured) - Int64(connect)) * 1000)
+          // libcurl has no time for a proxy's answer to CONNECT; the handshake began with it and has just ended.
+          if let tunnelled = place.pointee.tunnelledAt {
+            let both = times.connect + times.tls
+            times.tls = min(times.tls, now - tunnelled)
+            times.connect = both - times.tls
+          }
+        }
       }
     }
     receiver.requestSent(place.pointee.index, at: now, connection: times)
@@ -379,6 +386,11 @@ package final class CurlTransport: Transport, CurlMultiOwner {
 
   fileprivate func headerLine(_ place: UnsafeMutablePointer<CurlPlace>, _ line: UnsafeRawBufferPointer) {
     if place.pointee.headIsReported { return }
+    // What comes before a request has gone out is a proxy's answer to CONNECT: no part of the response.
+    guard place.pointee.awaitsHead else {
+      if line.first == 0x0D || line.first == 0x0A { place.pointee.tunnelledAt = .now() }
+      return
+    }
     let text = String(decoding: line, as: UTF8.self)
     if text.hasPrefix("HTTP/") {
       place.pointee.head = ResponseHead()
@@ -407,6 +419,7 @@ package final class CurlTransport: Transport, CurlMultiOwner {
     let head = place.pointee.head
     if usesHTTP2 && head.version < 20 { multi(of: place.pointee.index).limitIsWrong = true }
     if head.status < 200 { return }
+    place.pointee.awaitsHead = false
     if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects {
       place.pointee.isRedirected = true
       return
@@ -444,6 +457,10 @@ struct CurlPlace {
   var bytesInTurn = 0
   var startedAt = Instant(nanoseconds: 0)
   var headIsReported = false
+  /// A request is out whose final head has not come.
+  var awaitsHead = false
+  /// When a proxy had answered CONNECT; nil without one.
+  var tunnelledAt: Instant?
   var isRedirected = false
   var head = ResponseHead()
 
@@ -466,6 +483,8 @@ struct CurlPlace {
     isHeld = false
     isResting = false
     headIsReported = false
+    awaitsHead = false
+    tunnelledAt = nil
     isRedirected = false
     head = ResponseHead()
   }

@@ -63,9 +63,10 @@ package protocol TransferReceiver: AnyObject {
 /// How the connection under a request came to be. −1 where it did not happen for this request.
 package struct ConnectionTimes: Sendable, Equatable {
   package var isReused = false
-  /// From the start of the transfer to a connected socket, name lookup included.
+  /// From the start of the transfer to a connected socket, name lookup included; where a proxy makes the tunnel, to its
+  /// answer to CONNECT.
   package var connect = Nanoseconds(-1)
-  /// From connected to the end of the TLS handshake.
+  /// From there to the end of the TLS handshake.
   package var tls = Nanoseconds(-1)
 
   package init() {}
