@@ -21,7 +21,7 @@ package enum MemoryAnalysis {
     let repeats = Dictionary(grouping: samples.filter { $0.allocated >= 0 }, by: \.repetition)
       .sorted { $0.key < $1.key }.map(\.value)
     let plateaus = repeats.map(plateau).filter { $0.count >= fewestSamples }
-    figures.perSessionBytes = perSession(repeats)
+    (figures.perSessionBytes, figures.perSessionAbsentBecause) = perSession(repeats)
     figures.allocationsPerEvent = allocations(plateaus)
     guard let fit = slope(plateaus) else { return figures }
     figures.slopeBytesPerToken = fit
@@ -105,10 +105,13 @@ package enum MemoryAnalysis {
   }
 
   /// Least squares of held bytes over live sessions, over all samples in which their number changed: with the idle
-  /// state, the ramp and the plateau in them. nil where the number of live sessions never changed.
-  private static func perSession(_ repeats: [[MemorySample]]) -> Double? {
+  /// state, the ramp and the plateau in them. Or why there is none: a slope within three of its standard errors from 0 is
+  /// what else the process did, and what is below 0 is no session's memory.
+  private static func perSession(_ repeats: [[MemorySample]]) -> (bytes: Double?, absentBecause: String?) {
     var xy = 0.0
     var xx = 0.0
+    var yy = 0.0
+    var freedom = -1.0
     for all in repeats {
       // Up to the end of the plateau: afterwards finished sessions' records are on their way to the disk.
       guard let peak = all.map(\.live).max(), let last = all.lastIndex(where: { $0.live == peak }), last > 0 else { continue }
@@ -117,11 +120,22 @@ package enum MemoryAnalysis {
       let meanY = samples.reduce(0.0) { $0 + Double($1.held) } / Double(samples.count)
       for sample in samples {
         let x = Double(sample.live) - meanX
-        xy += x * (Double(sample.held) - meanY)
+        let y = Double(sample.held) - meanY
+        xy += x * y
         xx += x * x
+        yy += y * y
       }
+      freedom += Double(samples.count) - 1
     }
-    return xx > 0 ? xy / xx : nil
+    if repeats.isEmpty { return (nil, nil) }
+    guard xx > 0 else { return (nil, "the number of live sessions never changed while memory was read") }
+    let slope = xy / xx
+    let error = freedom > 0 ? (max(0, yy - slope * xy) / freedom / xx).squareRoot() : 0
+    if slope < 0 { return (nil, "the process held less with sessions than without: what it had held before hides theirs") }
+    if slope <= 3 * error {
+      return (nil, "the difference is no more than what memory varied by otherwise: more sessions would show it")
+    }
+    return (slope, nil)
   }
 
   /// Requests to the allocator per event between the ends of the plateaus.

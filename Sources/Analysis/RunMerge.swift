@@ -204,6 +204,9 @@ package struct RunMerge {
     func most(_ path: KeyPath<MemoryFigures, Int64?>) -> Int64? { parts.compactMap { $0.figures[keyPath: path] }.max() }
     var figures = MemoryFigures()
     figures.perSessionBytes = mean(\.perSessionBytes)
+    if figures.perSessionBytes == nil {
+      figures.perSessionAbsentBecause = parts.lazy.compactMap(\.figures.perSessionAbsentBecause).first
+    }
     figures.slopeBytesPerToken = mean(\.slopeBytesPerToken)
     figures.allocationsPerEvent = mean(\.allocationsPerEvent)
     figures.allocatedBytesPerEvent = mean(\.allocatedBytesPerEvent)

@@ -166,6 +166,7 @@ package enum VariantFigures {
     }
     return .object([
       "per_session_bytes": Figure.real(memory.perSessionBytes),
+      "per_session_absent_because": Figure.word(memory.perSessionAbsentBecause),
       "slope_bytes_per_token": Figure.real(memory.slopeBytesPerToken), "ci95": interval, "flat": Figure.yes(flat),
       "growth": Figure.yes(growth), "allocations_per_event": Figure.real(memory.allocationsPerEvent),
       "allocated_bytes_per_event": Figure.real(memory.allocatedBytesPerEvent),

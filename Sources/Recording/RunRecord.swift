@@ -89,7 +89,9 @@ package struct DisconnectRecord: Sendable {
 
 /// A line from the slope of memory over tokens; nil fields where it could not be computed.
 package struct MemoryFigures: Sendable {
+  /// Never below 0; nil with the reason beside it.
   package var perSessionBytes: Double?
+  package var perSessionAbsentBecause: String?
   package var slopeBytesPerToken: Double?
   package var slopeLow: Double?
   package var slopeHigh: Double?

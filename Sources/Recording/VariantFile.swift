@@ -114,7 +114,8 @@ enum VariantFile {
 
   static func memory(_ memory: MemoryFigures) -> JSONValue {
     .object([
-      "per_session_bytes": RecordFile.real(memory.perSessionBytes), "slope": RecordFile.real(memory.slopeBytesPerToken),
+      "per_session_bytes": RecordFile.real(memory.perSessionBytes),
+      "per_session_absent_because": RecordFile.text(memory.perSessionAbsentBecause), "slope": RecordFile.real(memory.slopeBytesPerToken),
       "slope_low": RecordFile.real(memory.slopeLow), "slope_high": RecordFile.real(memory.slopeHigh),
       "allocations_per_event": RecordFile.real(memory.allocationsPerEvent),
       "allocated_bytes_per_event": RecordFile.real(memory.allocatedBytesPerEvent),
@@ -128,6 +129,7 @@ enum VariantFile {
   static func memory(_ tree: JSONValue) -> MemoryFigures {
     var memory = MemoryFigures()
     memory.perSessionBytes = tree["per_session_bytes"]?.asDouble
+    memory.perSessionAbsentBecause = tree["per_session_absent_because"]?.asString
     memory.slopeBytesPerToken = tree["slope"]?.asDouble
     memory.slopeLow = tree["slope_low"]?.asDouble
     memory.slopeHigh = tree["slope_high"]?.asDouble

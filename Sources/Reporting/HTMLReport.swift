@@ -220,6 +220,11 @@ package enum HTMLReport {
           .number(interval), .text(memory["absent_because"]?.asString ?? says),
         ]
       }, caption: "Memory")
+    for variant in with {
+      if let why = variant["memory"]?["per_session_absent_because"]?.asString {
+        page.note("\(name(variant)): no per_session_bytes: \(why).")
+      }
+    }
     page.note(
       "slope_bytes_per_token: least squares of allocated bytes over tokens received, per session, on the plateau; its interval from a block bootstrap over time. Flat: the interval holds zero and lies within one byte of it.")
   }

@@ -244,9 +244,11 @@ package enum MarkdownReport {
           + "its interval from a block bootstrap over time. Flat: the interval holds zero and lies within one byte of it.")
     }
     page.list(
-      with.compactMap { variant in
-        variant["memory"]?["absent_because"]?.asString.map {
-          "\(MarkdownPage.escaped(variant["name"]?.asString ?? "")): not measured: \(MarkdownPage.escaped($0))"
+      with.flatMap { variant in
+        [("absent_because", "not measured"), ("per_session_absent_because", "no `per_session_bytes`")].compactMap { key, what in
+          variant["memory"]?[key]?.asString.map {
+            "\(MarkdownPage.escaped(variant["name"]?.asString ?? "")): \(what): \(MarkdownPage.escaped($0))"
+          }
         }
       })
   }

@@ -212,6 +212,7 @@ package final class RunFolder {
         figures.slopeHigh = own.slopeHigh
       }
       figures.perSessionBytes = figures.perSessionBytes ?? own.perSessionBytes
+      figures.perSessionAbsentBecause = figures.perSessionBytes == nil ? own.perSessionAbsentBecause : nil
       figures.peakAllocatedBytes = figures.peakAllocatedBytes ?? own.peakAllocatedBytes
       figures.peakRSSBytes = figures.peakRSSBytes ?? own.peakRSSBytes
       figures.allocationsPerEvent = figures.allocationsPerEvent ?? own.allocationsPerEvent

@@ -239,6 +239,27 @@ import TestSupport
     #expect(abs(try #require(Self.figures(slope: 0).perSessionBytes) - 9_000) < 100)
   }
 
+  /// What the process gives back meanwhile, and what it does otherwise, are no session's.
+  @Test(arguments: [-5_000, 0, 900, 9_000])
+  func perSession_IsNeverNegativeNorNoise(bytes: Int) throws {
+    let samples = (0..<100).map { index -> MemorySample in
+      var sample = MemorySample()
+      sample.time = Int64(index) * 50_000_000
+      sample.live = index < 10 ? 0 : 20
+      sample.tokens = Int64(index) * 100
+      sample.allocated = 2_000_000 + sample.live * Int64(bytes) + Int64(index % 2) * 200_000
+      return sample
+    }
+
+    let figures = MemoryAnalysis.figures(samples)
+
+    if bytes == 9_000 {
+      #expect(abs(try #require(figures.perSessionBytes) - 9_000) < 3_000 && figures.perSessionAbsentBecause == nil)
+    } else {
+      #expect(figures.perSessionBytes == nil && figures.perSessionAbsentBecause != nil)
+    }
+  }
+
   /// At full speed the first events of some sessions come late, and each takes its buffers then: no growth over tokens.
   @Test func buffersTakenWithLateFirstEvents_AreNoGrowth() throws {
     let samples = (0..<200).map { index -> MemorySample in
