@@ -210,6 +210,7 @@ package struct RunMerge {
     figures.slopeBytesPerToken = mean(\.slopeBytesPerToken)
     figures.allocationsPerEvent = mean(\.allocationsPerEvent)
     figures.allocatedBytesPerEvent = mean(\.allocatedBytesPerEvent)
+    figures.countsWholeProcess = parts.lazy.compactMap(\.figures.countsWholeProcess).first
     figures.peakAllocatedBytes = most(\.peakAllocatedBytes)
     figures.peakRSSBytes = most(\.peakRSSBytes)
     figures.afterTeardownBytes = most(\.afterTeardownBytes)

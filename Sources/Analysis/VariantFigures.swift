@@ -170,6 +170,8 @@ package enum VariantFigures {
       "slope_bytes_per_token": Figure.real(memory.slopeBytesPerToken), "ci95": interval, "flat": Figure.yes(flat),
       "growth": Figure.yes(growth), "allocations_per_event": Figure.real(memory.allocationsPerEvent),
       "allocated_bytes_per_event": Figure.real(memory.allocatedBytesPerEvent),
+      // Whose allocations the two figures above are.
+      "allocations_of": Figure.word(memory.countsWholeProcess.map { $0 ? "process" : "workers" }),
       "peak_allocated_bytes": Figure.whole(memory.peakAllocatedBytes),
       "peak_rss_bytes": Figure.whole(memory.peakRSSBytes),
       "after_teardown_bytes": Figure.whole(memory.afterTeardownBytes), "idle_bytes": Figure.whole(memory.idleBytes),

@@ -138,6 +138,29 @@ bool CPlatform_arena_requests(int arena, uint64_t *requests) {
   return true;
 }
 
+/// Sum over the size classes of one kind ("bin" or "lextent") of requests times size.
+static bool add_classes(int arena, const char *kind, uint64_t count, uint64_t *bytes) {
+  char name[64];
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t requests = 0, size = 0;
+    snprintf(name, sizeof name, "stats.arenas.%d.%ss.%u.nrequests", arena, kind, (unsigned)i);
+    if (!CPlatform_mallctl_read(name, &requests)) return false;
+    if (requests == 0) continue;
+    snprintf(name, sizeof name, "arenas.%s.%u.size", kind, (unsigned)i);
+    if (!CPlatform_mallctl_read(name, &size)) return false;
+    *bytes += requests * size;
+  }
+  return true;
+}
+
+bool CPlatform_arena_bytes(int arena, uint64_t *bytes) {
+  uint64_t bins = 0, large = 0, sum = 0;
+  if (!CPlatform_mallctl_read("arenas.nbins", &bins) || !CPlatform_mallctl_read("arenas.nlextents", &large)) return false;
+  if (!add_classes(arena, "bin", bins, &sum) || !add_classes(arena, "lextent", large, &sum)) return false;
+  *bytes = sum;
+  return true;
+}
+
 const uint64_t *CPlatform_thread_allocated(void) {
 #ifdef HAS_JEMALLOC
   uint64_t *address = NULL;

@@ -16,6 +16,7 @@ struct AllocationWindow {
   private var arena: Int32 = -1
   private var thread: UnsafePointer<UInt64>?
   private var freed: UnsafePointer<UInt64>?
+  private var knowsBytes = true
   private var first: Reading?
   private var open: Reading?
   private var longest: (requests: UInt64, bytes: UInt64, events: Int64)?
@@ -25,8 +26,8 @@ struct AllocationWindow {
 
   /// Gives the thread an arena of its own, so that nobody else's requests are in the count.
   ///
-  /// - Parameter wholeProcess: counts every thread's requests instead, for a stack that works on threads of its own.
-  ///   Their bytes are not known then.
+  /// - Parameter wholeProcess: counts every thread's requests instead, for a stack that works on threads of its own. Their
+  ///   bytes are then those of the allocator's size classes, which is what a thread's own counter has too.
   mutating func begin(wholeProcess: Bool) {
     arena = wholeProcess ? CPlatform_all_arenas() : CPlatform_own_arena()
     thread = wholeProcess ? nil : CPlatform_thread_allocated()
@@ -46,7 +47,9 @@ struct AllocationWindow {
     CPlatform_mallctl_refresh()
     var requests: UInt64 = 0
     guard CPlatform_arena_requests(arena, &requests) else { return }
-    let now = Reading(requests: requests, bytes: thread?.pointee ?? 0, events: events, turnover: turnover)
+    var bytes = thread?.pointee ?? 0
+    if thread == nil { knowsBytes = CPlatform_arena_bytes(arena, &bytes) }
+    let now = Reading(requests: requests, bytes: bytes, events: events, turnover: turnover)
     if let first {
       whole = (now.requests &- first.requests, now.bytes &- first.bytes, now.events - first.events)
     } else {
@@ -67,6 +70,6 @@ struct AllocationWindow {
   /// −1 for bytes that are not known.
   var result: (requests: Int64, bytes: Int64, events: Int64)? {
     guard let best = longest ?? whole, best.events > 0 else { return nil }
-    return (Int64(clamping: best.requests), thread == nil ? -1 : Int64(clamping: best.bytes), best.events)
+    return (Int64(clamping: best.requests), knowsBytes ? Int64(clamping: best.bytes) : -1, best.events)
   }
 }

@@ -97,6 +97,8 @@ package struct MemoryFigures: Sendable {
   package var slopeHigh: Double?
   package var allocationsPerEvent: Double?
   package var allocatedBytesPerEvent: Double?
+  /// Whether these two are of every thread of the process, and not of the workers' alone: a stack with threads of its own.
+  package var countsWholeProcess: Bool?
   package var peakAllocatedBytes: Int64?
   package var peakRSSBytes: Int64?
   package var afterTeardownBytes: Int64?

@@ -119,6 +119,7 @@ enum VariantFile {
       "slope_low": RecordFile.real(memory.slopeLow), "slope_high": RecordFile.real(memory.slopeHigh),
       "allocations_per_event": RecordFile.real(memory.allocationsPerEvent),
       "allocated_bytes_per_event": RecordFile.real(memory.allocatedBytesPerEvent),
+      "counts_whole_process": memory.countsWholeProcess.map { .bool($0) } ?? .null,
       "peak_allocated_bytes": RecordFile.whole(memory.peakAllocatedBytes),
       "peak_rss_bytes": RecordFile.whole(memory.peakRSSBytes),
       "after_teardown_bytes": RecordFile.whole(memory.afterTeardownBytes), "idle_bytes": RecordFile.whole(memory.idleBytes),
@@ -135,6 +136,7 @@ enum VariantFile {
     memory.slopeHigh = tree["slope_high"]?.asDouble
     memory.allocationsPerEvent = tree["allocations_per_event"]?.asDouble
     memory.allocatedBytesPerEvent = tree["allocated_bytes_per_event"]?.asDouble
+    memory.countsWholeProcess = tree["counts_whole_process"]?.asBool
     memory.peakAllocatedBytes = RecordFile.whole(tree["peak_allocated_bytes"])
     memory.peakRSSBytes = RecordFile.whole(tree["peak_rss_bytes"])
     memory.afterTeardownBytes = RecordFile.whole(tree["after_teardown_bytes"])

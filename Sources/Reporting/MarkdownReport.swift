@@ -242,6 +242,11 @@ package enum MarkdownReport {
       page.paragraph(
         "`slope_bytes_per_token`: least squares of allocated bytes over tokens received, per session, on the plateau; "
           + "its interval from a block bootstrap over time. Flat: the interval holds zero and lies within one byte of it.")
+      if with.contains(where: { $0["memory"]?["allocations_of"]?.asString == "process" }) {
+        page.paragraph(
+          "URLSession works on threads of its own: for such stacks the allocations and bytes an event are those of the whole "
+            + "process, for the others those of the worker threads (`memory.allocations_of`).")
+      }
     }
     page.list(
       with.flatMap { variant in

@@ -49,16 +49,13 @@ def main():
                        recovery["delivered"] == recovery["expected"] == load["sessions"] * per_session
                        and recovery["lost"] + recovery["duplicated"] + recovery["corrupted"] + recovery["reordered"] == 0, recovery)
             # A stack with threads of its own is counted with all of its process, and what it allocates follows from how its
-            # threads were run: a machine that makes them wait cannot show whether it repeats. Its bytes are not known.
+            # threads were run: a machine that makes them wait cannot show whether it repeats.
             waits = max(v["instrument"]["run_queue_wait_ratio"] or 0 for v in each)
             own = each[0]["client"]["stack"] in ("urlsession", "eventsource", "bytes-lines", "live-monitor")
             for figure in ("allocations_per_event", "allocated_bytes_per_event"):
                 values = [v["memory"][figure] for v in each]
                 if None in values:
-                    if own and figure == "allocated_bytes_per_event":
-                        print(f"{name}: {figure} is not measured")
-                    else:
-                        expect(f"{name}: {figure} was measured", False, [v["memory"]["absent_because"] for v in each])
+                    expect(f"{name}: {figure} was measured", False, [v["memory"]["absent_because"] for v in each])
                     continue
                 # Under a hundredth of an allocation an event, what is left is the run's own.
                 close = max(values) < (0.01 if figure.startswith("allocations") else 4) or (spread(values) or 0) <= 0.05

@@ -51,6 +51,9 @@ int CPlatform_all_arenas(void);
 /// How often memory was asked for from an arena so far. To be exact: flush the thread's cache and refresh first.
 bool CPlatform_arena_requests(int arena, uint64_t *requests);
 
+/// How many bytes those requests were for, each rounded up to its size class. Some 230 readings: not for every turn.
+bool CPlatform_arena_bytes(int arena, uint64_t *bytes);
+
 /// Addresses of this thread's counters of bytes allocated and freed; NULL without jemalloc.
 const uint64_t *CPlatform_thread_allocated(void);
 const uint64_t *CPlatform_thread_deallocated(void);

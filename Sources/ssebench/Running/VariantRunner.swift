@@ -410,10 +410,12 @@ final class VariantRunner {
       if events > 0 {
         // Each worker of a URLSession stack has counted the whole process.
         let counts = scenario.client.stack.isURLSession ? reports.count : 1
-        memory.allocationsPerEvent = Double(reports.reduce(0) { $0 + max(0, $1.allocations) }) / Double(events * Int64(counts))
+        let divisor = Double(events * Int64(counts))
+        memory.allocationsPerEvent = Double(reports.reduce(0) { $0 + max(0, $1.allocations) }) / divisor
         if reports.allSatisfy({ $0.allocatedBytes >= 0 }) {
-          memory.allocatedBytesPerEvent = Double(reports.reduce(0) { $0 + $1.allocatedBytes }) / Double(events)
+          memory.allocatedBytesPerEvent = Double(reports.reduce(0) { $0 + $1.allocatedBytes }) / divisor
         }
+        memory.countsWholeProcess = scenario.client.stack.isURLSession
       }
       memory.samplingCPUSeconds = (memory.samplingCPUSeconds ?? 0) + sampling.seconds
       memory.samples += sampling.samples
