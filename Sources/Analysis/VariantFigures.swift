@@ -68,6 +68,8 @@ package enum VariantFigures {
     ])
     object["connections"] = .object([
       "new": .integer(counters.newConnections), "reused": .integer(counters.reusedConnections),
+      // Handshakes that took up an earlier TLS session; null where there was none of which it can be told.
+      "tls_resumed": counters.resumedTLS + counters.fullTLS > 0 ? .integer(counters.resumedTLS) : .null,
     ])
     object["load"] = .object([
       "requested_rate_per_s": Figure.real(variant.requestedRate), "achieved_rate_per_s": Figure.real(variant.achievedRate),

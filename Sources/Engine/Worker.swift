@@ -429,6 +429,9 @@ final class Worker: TransferReceiver {
       record.counters.newConnections += 1
       if connection.connect.value >= 0 { record.record(.connect, connection.connect.value) }
       if connection.tls.value >= 0 { record.record(.tls, connection.tls.value) }
+      if let isResumed = connection.isResumed {
+        if isResumed { record.counters.resumedTLS += 1 } else { record.counters.fullTLS += 1 }
+      }
     }
     if let recovery = session.pointee.recovery, recovery.record.requestSent < 0 {
       recovery.record.requestSent = now - origin

@@ -29,6 +29,9 @@ package struct Counters: Sendable {
   package var burstTokens: Int64 = 0
   package var newConnections: Int64 = 0
   package var reusedConnections: Int64 = 0
+  /// Of the new connections with TLS, where it can be told: handshakes that took up an earlier session, and whole ones.
+  package var resumedTLS: Int64 = 0
+  package var fullTLS: Int64 = 0
 
   package var good: Int64 = 0
 
@@ -76,6 +79,8 @@ package struct Counters: Sendable {
     burstTokens += other.burstTokens
     newConnections += other.newConnections
     reusedConnections += other.reusedConnections
+    resumedTLS += other.resumedTLS
+    fullTLS += other.fullTLS
     good += other.good
     disconnects += other.disconnects
     reconnects += other.reconnects

@@ -182,7 +182,7 @@ extension Counters {
     ("token_events", \.tokenEvents), ("tokens", \.tokens), ("tokens_from_usage", \.tokensFromUsage),
     ("tokens_from_events", \.tokensFromEvents), ("bytes", \.bytes), ("reads", \.reads), ("stalls", \.stalls),
     ("undecodable", \.undecodable), ("fake_streaming", \.fakeStreaming), ("burst_tokens", \.burstTokens), ("new_connections", \.newConnections),
-    ("reused_connections", \.reusedConnections), ("good", \.good), ("disconnects", \.disconnects),
+    ("reused_connections", \.reusedConnections), ("resumed_tls", \.resumedTLS), ("full_tls", \.fullTLS), ("good", \.good), ("disconnects", \.disconnects),
     ("reconnects", \.reconnects), ("recovered", \.recovered), ("never_recovered", \.neverRecovered), ("expected", \.expected), ("delivered", \.delivered),
     ("lost", \.lost), ("undelivered", \.undelivered), ("duplicated", \.duplicated), ("reordered", \.reordered),
     ("corrupted", \.corrupted), ("restarted_tokens", \.restartedTokens), ("tokens_after_cancel", \.tokensAfterCancel),

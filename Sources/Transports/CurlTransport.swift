@@ -372,6 +372,8 @@ package final class CurlTransport: Transport, CurlMultiOwner {
         times.connect = Nanoseconds(Int64(connect) * 1000)
         if secured > 0 {
           times.tls = Nanoseconds(max(0, Int64(secured) - Int64(connect)) * 1000)
+          let resumed = CCurl_tls_is_resumed(easy)
+          times.isResumed = resumed < 0 ? nil : resumed > 0
           // libcurl has no time for a proxy's answer to CONNECT; the handshake began with it and has just ended.
           if let tunnelled = place.pointee.tunnelledAt {
             let both = times.connect + times.tls

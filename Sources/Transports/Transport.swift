@@ -68,6 +68,8 @@ package struct ConnectionTimes: Sendable, Equatable {
   package var connect = Nanoseconds(-1)
   /// From there to the end of the TLS handshake.
   package var tls = Nanoseconds(-1)
+  /// Whether the handshake took up an earlier session, and was the shorter for it; nil where it cannot be told.
+  package var isResumed: Bool?
 
   package init() {}
 }

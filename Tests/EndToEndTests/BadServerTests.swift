@@ -69,6 +69,15 @@ import Testing
     let insecure = try run("insecure", url, #", "tls": { "insecure": true }"#)
     #expect(isCode(insecure.code, 1))
     #expect(try scene.errors("insecure") == ["content_type": 1])
+    // The second connection of a place takes up the TLS session of the first.
+    try scene.folder.write(
+      Scene.foreign(
+        url, api: "sse", sessions: 2, endpoint: #", "tls": { "insecure": true }"#, client: #", "connections": "fresh""#),
+      to: "twice.json")
+    let twice = try scene.run("run", "twice.json", "--out", "twice", "--set", "load.concurrency=1")
+    #expect(isCode(twice.code, 1), "\(twice.errors)")
+    let connections = try #require(try scene.variant("twice")["connections"])
+    #expect(connections["new"]?.asInt == 2 && connections["tls_resumed"]?.asInt == 1, "\(connections)")
   }
 
   // MARK: A connection, but no stream: 1

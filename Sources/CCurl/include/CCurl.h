@@ -56,6 +56,10 @@ static inline CURLMcode CCurl_multi_setopt_timer_callback(CURLM *handle, CCurl_t
   return curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, value);
 }
 
+/// Whether the TLS handshake of a transfer's connection took up an earlier session: 1 or 0; -1 where the TLS library is
+/// not OpenSSL or there is no TLS. Only while the connection is there.
+int CCurl_tls_is_resumed(CURL *handle);
+
 /// What this libcurl is: CURLVERSION_NOW is a macro that Swift does not import. Never NULL.
 static inline const curl_version_info_data *CCurl_version_info(void) {
   return curl_version_info(CURLVERSION_NOW);
