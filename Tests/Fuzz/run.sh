@@ -67,18 +67,37 @@ if [ ! -d $out/seeds ]; then
   sed -n 's/^data: \({.*\)$/\1/p' Tests/Vectors/llm/*.sse | head -200 | split -l 3 - $out/seeds/json-
 fi
 
-failed=0
-for target in $targets; do
+# One target; says what it found and how fast it was.
+fuzz_one() {
+  target=$1
   mkdir -p $out/corpus/"$target"
-  echo "== $target"
   # The library's model and its oracle are quadratic, as the library is.
   case $target in eventsource*) length=512 ;; *) length=4096 ;; esac
   case $target in wukong-*) program=$target ;; *) program=fuzz ;; esac
+  status=0
   FUZZ_TARGET=$target $out/$program -max_total_time="$seconds" -max_len=$length -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
-    -dict=Tests/Fuzz/events.dict -artifact_prefix=Tests/Fuzz/found/"$target"- $out/corpus/"$target" $out/seeds > $out/"$target".log 2>&1 || {
-    failed=1
-    grep -E "Fatal error|ERROR: |SUMMARY" $out/"$target".log | cut -c1-600 || true
-  }
-  grep -E "stat::(number_of_executed_units|average_exec_per_sec)" $out/"$target".log || tail -3 $out/"$target".log
+    -dict=Tests/Fuzz/events.dict -artifact_prefix=Tests/Fuzz/found/"$target"- $out/corpus/"$target" $out/seeds > $out/"$target".log 2>&1 || status=1
+  {
+    echo "== $target"
+    if [ $status != 0 ]; then grep -E "Fatal error|ERROR: |SUMMARY" $out/"$target".log | cut -c1-600 || true; fi
+    grep -E "stat::(number_of_executed_units|average_exec_per_sec)" $out/"$target".log || tail -3 $out/"$target".log
+  } > $out/"$target".said
+  return $status
+}
+
+# As many at once as there are cores, a row after the other.
+width=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+failed=0
+await() {
+  for process in $running; do wait "$process" || failed=1; done
+  for name in $row; do cat $out/"$name".said; done
+  running= row= count=0
+}
+running= row= count=0
+for target in $targets; do
+  fuzz_one "$target" &
+  running="$running $!" row="$row $target" count=$((count + 1))
+  if [ $count -ge "$width" ]; then await; fi
 done
+await
 exit $failed
