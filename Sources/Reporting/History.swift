@@ -8,6 +8,8 @@ internal import Primitives
 /// What can go wrong with the archive.
 package enum HistoryError: Error, Sendable {
   case cannotOpen(path: String, problem: String)
+  /// A file that SQLite did not write.
+  case notAnArchive(path: String)
   case busy(path: String)
   case failed(path: String, problem: String)
 }
@@ -16,6 +18,7 @@ extension HistoryError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .cannotOpen(let path, let problem): "\(path) cannot be opened as a history: \(problem). Choose another with --db."
+    case .notAnArchive(let path): "\(path) is no history: it is not an SQLite file. Choose another with --db."
     case .busy(let path): "\(path) is written by another process for over 30 s. Try again."
     case .failed(let path, let problem): "\(path): \(problem)"
     }
@@ -43,8 +46,10 @@ package final class History {
       try run("PRAGMA synchronous=NORMAL")
       try patiently { () throws(HistoryError) in try run(Self.schema) }
     } catch {
+      let isForeign = sqlite3_errcode(database) == SQLITE_NOTADB
       sqlite3_close(database)
       database = nil
+      if isForeign { throw .notAnArchive(path: path) }
       if case .failed(_, let problem) = error { throw .cannotOpen(path: path, problem: problem) }
       throw error
     }

@@ -15,7 +15,7 @@ package enum MergedFolder {
     var unreadable: [String] = []
     for folder in folders {
       var ignored: [String] = []
-      guard let record = try? RunRecovery.record(folder, problems: &ignored) else {
+      guard var record = try? RunRecovery.record(folder, problems: &ignored) else {
         unreadable.append(folder)
         continue
       }
@@ -24,6 +24,8 @@ package enum MergedFolder {
         unreadable.append(folder)
         continue
       }
+      let ended = record.variants.reduce(Int64(0)) { $0 + $1.total.counters.completed + $1.total.counters.failed }
+      if let problem = RowCheck.problem(folder, ended: ended) { record.partialBecause = record.partialBecause ?? problem }
       do throws(RunMerge.Refusal) { try merge.add(record, name: folder) } catch { throw .refused(error.message) }
       sources.append(MergeSource(folder, record))
     }

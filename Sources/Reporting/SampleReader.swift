@@ -15,17 +15,32 @@ package enum SampleReader {
         if sets[name] == nil { names.append(name) }
         sets[name, default: SampleSet()].summaries.append(variant)
       }
+      try check(run)
       for (name, blocks) in try self.blocks(run.folder) where sets[name] != nil { sets[name]?.blocks += blocks }
       let slugs = Slug.unique(own)
       for name in own {
         for metric in SampleSet.intervalMetrics {
           let path = "\(run.folder)/\(LogName.of(metric)).\(slugs[name] ?? "").hlog"
-          guard let intervals = try? LogReader.intervals(path) else { continue }
+          guard let intervals = try? LogReader.intervals(path) else {
+            let counted = run.summary.variants.first { $0["name"]?.asString == name }?["\(LogName.of(metric))_ms"]?["count"]?.asInt ?? 0
+            if counted == 0 { continue }
+            throw .badData(path: path, problem: "missing or damaged, though summary.json counts \(counted) values of it")
+          }
           sets[name]?.stretches[metric, default: []] += stretches(intervals)
         }
       }
     }
     return names.map { ($0, sets[$0] ?? SampleSet()) }
+  }
+
+  /// What was cut off must not be compared as if it had never been.
+  private static func check(_ run: StoredRun) throws(ReportFileError) {
+    let ended = run.summary.variants.reduce(Int64(0)) { sum, variant in
+      sum + Int64(variant["sessions"]?["completed"]?.asInt ?? 0) + Int64(variant["sessions"]?["failed"]?.asInt ?? 0)
+    }
+    if let problem = RowCheck.problem(run.folder, ended: ended) {
+      throw .badData(path: "\(run.folder)/sessions.csv", problem: problem)
+    }
   }
 
   /// Sessions by variant and repeat, each repeat in the order of its starts.

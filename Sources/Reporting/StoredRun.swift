@@ -30,16 +30,19 @@ package struct StoredRun: Sendable {
     do throws(ReportFileError) {
       let tree = try JSONDocument.read("\(folder)/summary.json")
       if let version = tree["schema_version"]?.asInt {
-        if version == Summary.schemaVersion {
+        let isWhole = tree["variants"]?.asArray.map { !$0.isEmpty && $0.allSatisfy { $0["name"]?.asString != nil } } ?? false
+        if version == Summary.schemaVersion, isWhole {
           return StoredRun(folder: folder, summary: Summary(tree: tree), problems: problems, isRebuilt: false)
         }
         problems.append(
-          "summary.json has schema version \(version); this ssebench knows \(Summary.schemaVersion). The figures are made again from the run's rows where they can be, else shown as they stand."
+          version == Summary.schemaVersion
+            ? "summary.json has no variants with names. The figures are made again from the run's rows."
+            : "summary.json has schema version \(version); this ssebench knows \(Summary.schemaVersion). The figures are made again from the run's rows where they can be, else shown as they stand."
         )
         if let record = try? RunRecovery.record(folder, problems: &problems) {
           return StoredRun(folder: folder, summary: Summary(record), problems: problems, isRebuilt: true)
         }
-        guard tree["variants"]?.asArray != nil else {
+        guard isWhole else {
           throw .badData(path: "\(folder)/summary.json", problem: problems.joined(separator: " "))
         }
         return StoredRun(folder: folder, summary: Summary(tree: tree), problems: problems, isRebuilt: false)

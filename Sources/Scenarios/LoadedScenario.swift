@@ -44,6 +44,16 @@ package struct LoadedScenario: Sendable {
     package var scenario: Scenario
   }
 
+  /// The same with further values kept out of all that is written, the document too.
+  package func keeping(_ values: [(name: String, value: String)]) -> LoadedScenario {
+    if values.isEmpty { return self }
+    var kept = self
+    kept.secrets = secrets.adding(values)
+    kept.document = kept.secrets.scrub(document)
+    kept.name = kept.secrets.scrub(name)
+    return kept
+  }
+
   /// `name` for file names: a-z, 0-9 and single -, at most 60; "run" where nothing is left.
   package var slug: String {
     var slug = ""

@@ -52,7 +52,9 @@ struct ScenarioSource: Sendable {
           "compare", "two variants are named '\(variant.name)'", expected: "values that differ"),
         to: &problems)
     }
-    if let gateCheck, let gates = complete["gates"]?.asArray {
+    let secrets = Secrets(variables.used)
+    // By their places in the file: what is no gate at all has its own problem.
+    if let gateCheck, let gates = raw["gates"]?.asArray {
       let loads = variants.flatMap { variant in
         variant.points.isEmpty
           ? [variant.name] : variant.points.map { variant.name(of: $0, isOnly: variants.count == 1) }
@@ -61,11 +63,10 @@ struct ScenarioSource: Sendable {
         guard let text = gate.asString ?? gate["gate"]?.asString,
           let found = gateCheck(variables.expand(text), loads)
         else { continue }
-        add(ScenarioProblem("gates.\(index)", found), to: &problems)
+        add(ScenarioProblem("gates.\(index)", secrets.scrub(found)), to: &problems)
       }
     }
     if !problems.isEmpty { throw failure(problems) }
-    let secrets = Secrets(variables.used)
     return LoadedScenario(
       // File names follow from it.
       name: secrets.scrub(variants[0].scenario.name), document: complete, variants: variants, secrets: secrets, source: self)

@@ -19,7 +19,16 @@ package struct Secrets: Sendable {
 
   package static let none = Secrets([])
 
-  package init(_ values: [(name: String, value: String)]) {
+  package init(_ values: [(name: String, value: String)]) { add(values) }
+
+  /// With further values to be kept.
+  package func adding(_ values: [(name: String, value: String)]) -> Secrets {
+    var more = self
+    more.add(values)
+    return more
+  }
+
+  private mutating func add(_ values: [(name: String, value: String)]) {
     for (name, value) in values {
       forms.append(Form(name: name, scalars: Array(value.unicodeScalars)))
       for alignment in 0..<3 {

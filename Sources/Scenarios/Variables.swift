@@ -56,6 +56,13 @@ package struct Variables: Sendable {
     return problems
   }
 
+  /// A text from the command line with its variables replaced; what is unset or malformed ends it.
+  package mutating func resolve(_ text: String, for flag: String) throws(ScenarioFailure) -> String {
+    let problems = collect(text, at: flag)
+    if !problems.isEmpty { throw ScenarioFailure(.invalid, problems) }
+    return expand(text)
+  }
+
   /// The text with every variable that is set replaced.
   func expand(_ text: String) -> String {
     if !text.utf8.contains(UInt8(ascii: "$")) { return text }

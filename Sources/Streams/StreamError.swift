@@ -17,9 +17,9 @@ extension StreamError: CustomStringConvertible {
   @usableFromInline package var description: String {
     switch self {
     case .lineTooLong(let limit, let at):
-      "a line is longer than \(limit) bytes (at byte \(at)); raise client.limits.line if that is expected"
+      "a line is longer than \(limit) bytes (at byte \(at)); raise client.limits.line (--line-limit) if that is expected"
     case .eventTooLarge(let limit, let at):
-      "an event is larger than \(limit) bytes (at byte \(at)); raise client.limits.event if that is expected"
+      "an event is larger than \(limit) bytes (at byte \(at)); raise client.limits.event (--event-limit) if that is expected"
     case .alreadyFailed: "the stream has failed already"
     }
   }

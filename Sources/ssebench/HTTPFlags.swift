@@ -31,20 +31,34 @@ enum HTTPFlags {
       throw CommandFailure(
         .usage, "'\(Terminal.printable(request.url))' is not an http or https URL; expected http://host:port/path")
     }
-    for header in invocation.values("--header") { request.headers.append(try parsed(header)) }
+    var variables = Variables(environment: ProcessInfo.processInfo.environment)
+    for header in invocation.values("--header") {
+      let resolved: String
+      do throws(ScenarioFailure) {
+        resolved = try variables.resolve(header, for: "--header")
+      } catch {
+        throw CommandFailure(.configuration, error.description)
+      }
+      request.headers.append(try parsed(resolved))
+    }
     if let text = invocation.value("--data") { request.body = try body(text) }
     request.tls.ca = invocation.value("--ca")
     request.tls.insecure = invocation.has("--insecure")
     if invocation.value("--stack") == "raw" { request.stack = .raw }
-    let open: Set = ["accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent", "last-event-id"]
-    request.secrets = Secrets(
-      request.headers.filter { !open.contains($0.name.lowercased()) && $0.value.count >= 4 }
-        .flatMap { header in
-          // A scheme and a token: the token alone is as secret.
-          let token = header.value.split(separator: " ").last.map(String.init) ?? ""
-          return [header.value, token].filter { $0.count >= 4 }.map { (name: header.name.uppercased(), value: $0) }
-        })
+    request.secrets = Secrets(secrets(in: request.headers))
     return request
+  }
+
+  /// The values of headers given on the command line that may be secret, each under its header's name.
+  static func secrets(in headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
+    let open: Set = ["accept", "accept-encoding", "accept-language", "cache-control", "content-type", "user-agent", "last-event-id"]
+    return headers.filter { !open.contains($0.name.lowercased()) }
+      .flatMap { header in
+        // A scheme and a token: the token alone is as secret.
+        let token = header.value.split(separator: " ").last.map(String.init) ?? ""
+        let name = header.name.uppercased().replacing("-", with: "_")
+        return (token == header.value ? [token] : [header.value, token]).filter { $0.count >= 4 }.map { (name: name, value: $0) }
+      }
   }
 
   private static func parsed(_ header: String) throws -> (name: String, value: String) {

@@ -155,4 +155,71 @@ import Testing
     #expect(names.count > 5)
     for name in names { #expect(!name.contains("tok"), "the folder is named for the value: \(name)") }
   }
+
+  @Test func modelAskedFor_IsKeptOutOfTheWarning() throws {
+    let server = try ScriptedServer { connection in
+      guard connection.readRequest() != nil else { return }
+      connection.send(
+        BadServerTests.head + "data: {\"model\":\"another\",\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\ndata: [DONE]\n\n")
+    }
+    defer { server.end() }
+    let scene = try Scene()
+
+    let result = try scene.run(
+      scenario: scenario(server.url, more: #", "request": { "model": "${LLM_KEY}" }"#), environment: ["LLM_KEY": Self.secret])
+
+    #expect(try scene.folder.text("out/summary.json").contains("model_mismatch"), "\(result.errors)")
+    try expectNoTrace(of: Self.secret, scene, result)
+  }
+
+  @Test func gateThatHoldsIt_DoesNotSayIt_AndLaterGatesKeepTheirPlaces() throws {
+    let scene = try Scene()
+    try scene.folder.write(
+      #"{ "endpoint": { "mock": {} }, "gates": ["${LLM_KEY} < 1", 5, "errors_ratio = 1"] }"#, to: "bad.json")
+
+    let result = try scene.run("validate", "bad.json", environment: ["LLM_KEY": Self.secret])
+
+    #expect(result.code == 78)
+    for place in ["gates.0", "gates.1", "gates.2"] { #expect(result.errors.contains(place), "\(place): \(result.errors)") }
+    for trace in Self.traces(Self.secret) { #expect(!(result.output + result.errors).contains(trace), "\(result.errors)") }
+  }
+
+  @Test func headerOfTheCommandLine_GetsIntoNoFile() throws {
+    let server = try ScriptedServer { connection in
+      guard let request = connection.readRequest() else { return }
+      let sent = request.head.split(separator: "\r\n").first { $0.hasPrefix("Authorization") } ?? "nothing"
+      connection.send("HTTP/1.1 401 No\r\nContent-Length: \(sent.utf8.count)\r\n\r\n\(sent)")
+    }
+    defer { server.end() }
+    let scene = try Scene()
+
+    let result = try scene.run(
+      "run", "--endpoint", server.url, "--api", "openai-chat", "--sessions", "1", "-H", "Authorization: Bearer sk-literal-0123456789",
+      "--out", "out")
+
+    #expect(try scene.errors() == ["http_4xx": 1], "\(result.errors)")
+    for name in scene.folder.files(under: "out") {
+      #expect(try !scene.folder.text("out/" + name).contains("literal-0123"), "\(name)")
+    }
+    #expect(!(result.output + result.errors).contains("literal-0123"))
+    #expect(try scene.folder.text("out/scenario.json").contains("${AUTHORIZATION}"))
+  }
+
+  @Test func variableInAHeaderOfListen_IsReplaced() throws {
+    let server = try ScriptedServer { connection in
+      guard let request = connection.readRequest() else { return }
+      connection.send(request.head.contains("X-Key: \(Self.plain)") ? "HTTP/1.1 204 Done\r\n\r\n" : "HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n")
+    }
+    defer { server.end() }
+    let scene = try Scene()
+
+    let unset = try scene.run("listen", server.url, "-H", "X-Key: ${LLM_KEY}")
+    let set = try scene.run("listen", server.url, "-H", "X-Key: ${LLM_KEY}", environment: ["LLM_KEY": Self.plain])
+
+    #expect(unset.code == 78)
+    #expect(unset.errors.contains("LLM_KEY"))
+    #expect(set.output.contains("204"), "\(set.output)\(set.errors)")
+  }
+
+  private static let plain = "sk-plain-0123456789"
 }

@@ -246,4 +246,18 @@ import Testing
     object["run"] = .object(run)
     return .object(object)
   }
+
+  @Test func shardWhoseRowsWereCut_IsNamed() throws {
+    let scratch = ScratchFolder()
+    let shards = try Self.writeShards(scratch)
+    let path = "\(shards[1])/sessions.csv"
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    try lines.prefix(100).joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+
+    let summary = try MergedFolder.make(shards, out: scratch.path + "/merged")
+
+    #expect(summary.verdict == .partial)
+    #expect(summary.tree["verdict_reasons"]?.text().contains("Shard 1: sessions.csv has 98 rows, though 240 sessions ended.") == true,
+      "\(summary.tree["verdict_reasons"]?.text() ?? "")")
+  }
 }

@@ -151,6 +151,10 @@ import Testing
     (#""endpoint": {"mock": {"interval": {"uniform": ["9ms"]}}}"#, "endpoint.mock.interval.uniform"),
     (#""endpoint": {"mock": {"interval": {"trace": "no-such-file"}}}"#, "endpoint.mock.interval.trace"),
     (#""endpoint": {"mock": {"faults": [{"kind": "redirect"}]}}"#, "endpoint.mock.faults.0"),
+    (#""endpoint": {"url": "http://127.0.0.1:99999/", "api": "sse"}"#, "endpoint.url"),
+    (#""endpoint": {"url": "http://127.0.0.1:0/", "api": "sse"}"#, "endpoint.url"),
+    (#""endpoint": {"url": "http://[::1/", "api": "sse"}"#, "endpoint.url"),
+    (#""endpoint": {"url": "http:///x", "api": "sse"}"#, "endpoint.url"),
     (#""endpoint": {"mock": {"faults": [{"kind": "length", "by": 0}]}}"#, "endpoint.mock.faults.0.by"),
     (#""endpoint": {"mock": {"faults": [{"at": {"event": 1}}]}}"#, "endpoint.mock.faults.0.kind"),
   ])

