@@ -9,6 +9,7 @@ struct RowShift {
   /// Nanoseconds to add to the instants of a load, by the row's first two fields as they stand ("default,0").
   private let shifts: [[UInt8]: Int64]
   private let otherwise: Int64
+  /// Room for the rows as they go out.
   private var output: [UInt8] = []
   // The row that is being read; a piece of a file may end inside one whose quotes hold a line end.
   private var column = 0
@@ -33,43 +34,59 @@ struct RowShift {
   mutating func move(
     _ bytes: UnsafeBufferPointer<UInt8>, _ take: (UnsafeBufferPointer<UInt8>) throws(ReportFileError) -> Void
   ) throws(ReportFileError) {
-    output.removeAll(keepingCapacity: true)
-    output.reserveCapacity(bytes.count + bytes.count / 4)
-    var copied = 0
-    var at = 0
-    var rowStart = 0
-    var fieldStart = 0
-    var next = 0
-    while at < bytes.count {
-      let byte = bytes[at]
-      if byte == UInt8(ascii: "\"") {
-        inQuotes.toggle()
-      } else if !inQuotes && (byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n")) {
-        if column == 1 { look(bytes, rowStart, at) }
-        if next < columns.count, columns[next] == column {
-          next += 1
-          if let shift = keyShift, shift != 0, let value = Self.number(bytes, fieldStart, at) {
-            output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[copied..<fieldStart]))
-            append(value + shift)
-            copied = at
+    guard let base = bytes.baseAddress else { return }
+    let count = bytes.count
+    // A number grows by at most a sign and the digits of an Int64; each has a comma beside it, so that half of the bytes could be numbers.
+    var output = self.output
+    self.output = []
+    defer { self.output = output }
+    if output.count < count * 11 + Self.longestNumber { output = [UInt8](repeating: 0, count: count * 11 + Self.longestNumber) }
+    // The state of a row that a piece of the file has cut, in variables of the loop's own.
+    var (column, inQuotes, next, keyShift) = (self.column, self.inQuotes, 0, self.keyShift)
+    let filled = output.withUnsafeMutableBufferPointer { room in
+      var to = room.baseAddress!
+      let start = to
+      var copied = 0
+      var at = 0
+      var rowStart = 0
+      var fieldStart = 0
+      while at < count {
+        let byte = base[at]
+        if byte == UInt8(ascii: "\"") {
+          inQuotes.toggle()
+        } else if !inQuotes && (byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n")) {
+          if column == 1 {
+            look(bytes, rowStart, at)
+            keyShift = self.keyShift
+          }
+          if next < columns.count, columns[next] == column {
+            next += 1
+            if let shift = keyShift, shift != 0, let value = Self.number(bytes, fieldStart, at) {
+              memcpy(to, base + copied, fieldStart - copied)
+              to += fieldStart - copied
+              to = Self.write(value + shift, to)
+              copied = at
+            }
+          }
+          fieldStart = at + 1
+          column += 1
+          if byte == UInt8(ascii: "\n") {
+            (column, next, rowStart) = (0, 0, at + 1)
+          } else if next == columns.count, let end = memchr(base + at, 0x0A, count - at) {
+            // Nothing behind the last instant is looked at; no field there has quotes.
+            at = UnsafeRawPointer(end) - UnsafeRawPointer(base)
+            continue
           }
         }
-        fieldStart = at + 1
-        column += 1
-        if byte == UInt8(ascii: "\n") {
-          (column, next, rowStart) = (0, 0, at + 1)
-        } else if next == columns.count, let base = bytes.baseAddress,
-          let end = memchr(base + at, 0x0A, bytes.count - at)
-        {
-          // Nothing behind the last instant is looked at; no field there has quotes.
-          at = UnsafeRawPointer(end) - UnsafeRawPointer(base)
-          continue
-        }
+        at += 1
       }
-      at += 1
+      memcpy(to, base + copied, count - copied)
+      return to + (count - copied) - start
     }
-    output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[copied...]))
-    try output.withUnsafeBufferPointer { output throws(ReportFileError) in try take(output) }
+    (self.column, self.inQuotes, self.keyShift) = (column, inQuotes, keyShift)
+    try output.withUnsafeBufferPointer { output throws(ReportFileError) in
+      try take(UnsafeBufferPointer(rebasing: output[..<filled]))
+    }
   }
 
   /// Finds the shift of the row whose first two fields stand there; mostly it is that of the row before.
@@ -91,18 +108,24 @@ struct RowShift {
     return value
   }
 
-  private mutating func append(_ value: Int64) {
-    if value < 0 { output.append(UInt8(ascii: "-")) }
-    var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
-    withUnsafeMutableBytes(of: &digits) { room in
-      var at = room.count
-      var rest = value.magnitude
-      repeat {
-        at -= 1
-        room[at] = UInt8(rest % 10) + 0x30
-        rest /= 10
-      } while rest > 0
-      output.append(contentsOf: room[at...])
+  private static let longestNumber = 20
+
+  /// Writes a number and returns the place behind it.
+  private static func write(_ value: Int64, _ to: UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8> {
+    var start = to
+    if value < 0 {
+      start.pointee = UInt8(ascii: "-")
+      start += 1
     }
+    var rest = value.magnitude
+    var end = start
+    repeat {
+      end.pointee = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
+      end += 1
+      rest /= 10
+    } while rest > 0
+    var digits = UnsafeMutableBufferPointer(start: start, count: end - start)
+    digits.reverse()
+    return end
   }
 }
