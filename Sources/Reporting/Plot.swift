@@ -121,8 +121,9 @@ struct Plot {
     let named = xTicks.isEmpty ? Ticks.places(box.x, xScale, about: isWide ? 10 : 5).map { ($0, Ticks.text($0)) } : xTicks
     for (place, name) in named where place >= box.x.lowerBound && place <= box.x.upperBound {
       let x = f(box.placeX(place))
-      // A name at the very edge would stand outside the drawing.
-      let anchor = box.placeX(place) > box.width - Self.right - 16 ? "end" : "middle"
+      // A name at the very edge would stand outside the drawing, or on the lowest one of the other axis.
+      let isFirst = box.placeX(place) < Self.left + 10
+      let anchor = box.placeX(place) > box.width - Self.right - 16 ? "end" : isFirst ? "start" : "middle"
       svg += "<line class=\"axis\" x1=\"\(x)\" x2=\"\(x)\" y1=\"\(f(floor))\" y2=\"\(f(floor + 4))\"/>"
       svg += "<text x=\"\(x)\" y=\"\(f(floor + 16))\" text-anchor=\"\(anchor)\">\(HTMLPage.escaped(name))</text>"
     }
