@@ -116,14 +116,15 @@ struct Plot {
     for tick in Ticks.places(box.y, yScale, about: 4) {
       let y = f(box.placeY(tick))
       svg += "<line class=\"grid\" x1=\"\(f(Self.left))\" x2=\"\(f(box.width - Self.right))\" y1=\"\(y)\" y2=\"\(y)\"/>"
-      svg += "<text x=\"\(f(Self.left - 6))\" y=\"\(y)\" dy=\"4\" text-anchor=\"end\">\(Ticks.text(tick))</text>"
+      // The lowest name stands a little higher, clear of the other axis's first one.
+      let drop = box.placeY(tick) > floor - 6 ? -1 : 4
+      svg += "<text x=\"\(f(Self.left - 6))\" y=\"\(y)\" dy=\"\(drop)\" text-anchor=\"end\">\(Ticks.text(tick))</text>"
     }
     let named = xTicks.isEmpty ? Ticks.places(box.x, xScale, about: isWide ? 10 : 5).map { ($0, Ticks.text($0)) } : xTicks
     for (place, name) in named where place >= box.x.lowerBound && place <= box.x.upperBound {
       let x = f(box.placeX(place))
-      // A name at the very edge would stand outside the drawing, or on the lowest one of the other axis.
-      let isFirst = box.placeX(place) < Self.left + 10
-      let anchor = box.placeX(place) > box.width - Self.right - 16 ? "end" : isFirst ? "start" : "middle"
+      // A name at the very edge would stand outside the drawing.
+      let anchor = box.placeX(place) > box.width - Self.right - 16 ? "end" : "middle"
       svg += "<line class=\"axis\" x1=\"\(x)\" x2=\"\(x)\" y1=\"\(f(floor))\" y2=\"\(f(floor + 4))\"/>"
       svg += "<text x=\"\(x)\" y=\"\(f(floor + 16))\" text-anchor=\"\(anchor)\">\(HTMLPage.escaped(name))</text>"
     }
