@@ -117,23 +117,6 @@ struct DocumentChecker {
     return checked
   }
 
-  /// Whether a URL's host and port can be ones: a name or an address, a port from 1 to 65535.
-  private static func isAuthority(_ text: Substring) -> Bool {
-    var rest = text
-    if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-    let afterHost: Substring
-    if rest.hasPrefix("[") {
-      guard let close = rest.firstIndex(of: "]"), rest.index(after: rest.startIndex) < close else { return false }
-      afterHost = rest[rest.index(after: close)...]
-    } else {
-      afterHost = rest[(rest.firstIndex(of: ":") ?? rest.endIndex)...]
-      if afterHost.startIndex == rest.startIndex { return false }
-    }
-    if afterHost.isEmpty || afterHost == ":" { return true }
-    guard afterHost.hasPrefix(":"), let port = Int(afterHost.dropFirst()) else { return false }
-    return (1...65535).contains(port)
-  }
-
   private mutating func checked(_ text: String, as kind: Kind, at path: String) -> JSONValue? {
     let used = environment.expand(text)
     let shown = excerpt(.string(text))
@@ -143,9 +126,8 @@ struct DocumentChecker {
       if !length.contains(count) { return refuse(path, "\(count) characters", kind.expectation) }
     case .url:
       let schemes = ["http://", "https://", "ws://", "wss://"]
-      guard let scheme = schemes.first(where: { used.hasPrefix($0) }), used.utf8.count > scheme.utf8.count,
-        used.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }),
-        Self.isAuthority(used.dropFirst(scheme.count).prefix { !"/?#".contains($0) })
+      guard schemes.contains(where: { used.hasPrefix($0) }), !used.utf8.contains(UInt8(ascii: "\\")),
+        WebAddress(anyScheme: used) != nil
       else { return refuse(path, "\(shown) is not a URL", kind.expectation) }
     case .word(let words):
       if !words.contains(used) {

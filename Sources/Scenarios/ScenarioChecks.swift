@@ -158,7 +158,7 @@ struct ScenarioChecks {
       if !endpoint.resolve.isEmpty { refuse("endpoint.resolve") }
       if endpoint.tls != TLSSettings() { refuse("endpoint.tls") }
       // Foundation on Linux holds its own host, without brackets, against libcurl's, with them, and calls it a bad URL.
-      if let url = endpoint.url, Endpoint.authority(of: url).host.contains(":") { refuse("an IPv6 address in endpoint.url") }
+      if endpoint.url.flatMap(WebAddress.init(anyScheme:))?.host.contains(":") == true { refuse("an IPv6 address in endpoint.url") }
     }
     let isLLM = endpoint.api != .sse && endpoint.api != .wukongim
     if client.reconnect.policy == .restart && !isLLM {

@@ -1,5 +1,6 @@
 // A host and port become addresses to connect to, looked up once before a run.
 
+internal import Primitives
 #if canImport(Glibc)
 internal import Glibc
 #else

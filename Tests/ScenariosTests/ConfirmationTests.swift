@@ -1,5 +1,6 @@
 // Who needs --yes: more than 50 live sessions to an address that is not loopback.
 
+import Primitives
 import Scenarios
 import Testing
 
@@ -8,13 +9,13 @@ import Testing
     "localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "127.255.3.4", "::1", "[::1]", "::ffff:127.0.0.1",
     "0:0:0:0:0:0:0:1",
   ])
-  func isLoopback(_ host: String) { #expect(Endpoint.isLoopback(host)) }
+  func isLoopback(_ host: String) { #expect(WebAddress.isLoopback(host)) }
 
   @Test(arguments: [
     "localhost.com", "127.0.0.1.com", "128.0.0.1", "127.0.0", "127.1", "0177.0.0.1", "127.0.0.256", "::2",
     "0.0.0.0", "", "notlocalhost", "::ffff:10.0.0.1", "127.0.0.1a", "１27.0.0.1",
   ])
-  func isNotLoopback(_ host: String) { #expect(!Endpoint.isLoopback(host)) }
+  func isNotLoopback(_ host: String) { #expect(!WebAddress.isLoopback(host)) }
 
   @Test(arguments: [
     ("http://host/a", "host", 80), ("https://Host:8443/a?b@c", "host", 8443), ("http://[::1]:9/x", "::1", 9),
@@ -24,7 +25,8 @@ import Testing
     ("proxy:3128", "proxy", 3128),
   ])
   func authorityIsTheHostThatIsConnectedTo(_ url: String, _ host: String, _ port: Int) {
-    #expect(Endpoint.authority(of: url) == (host, port))
+    let address = WebAddress(anyScheme: url)
+    #expect(address?.host.lowercased() == host && address?.port == port)
   }
 
   private func live(_ load: String, _ endpoint: String) throws -> (live: Int?, host: String)? {

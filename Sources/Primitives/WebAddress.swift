@@ -1,4 +1,4 @@
-// A URL becomes scheme, host, port and target: as much as the raw stack and the guards need. libcurl reads its own.
+// A URL becomes scheme, host, port and target: as much as the raw stack, the checks and the guards need. libcurl reads its own.
 
 /// An absolute http or https URL.
 package struct WebAddress: Sendable, Equatable {
@@ -53,12 +53,35 @@ package struct WebAddress: Sendable, Equatable {
     }
   }
 
-  /// Whether the host is this machine itself by its name or number.
-  package var isLoopback: Bool {
-    let name = host.lowercased()
-    if name == "localhost" || name.hasSuffix(".localhost") || name == "::1" { return true }
-    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  /// The same of a URL of any scheme, or of none, read as if it were http: WebSockets and proxies have such. `https` and `wss` have
+  /// the port 443 where they name none.
+  package init?(anyScheme text: String) {
+    var scheme = Substring()
+    var rest = Substring(text)
+    if let mark = text.firstIndex(of: ":"), text[mark...].hasPrefix("://") {
+      scheme = text[..<mark]
+      rest = text[text.index(mark, offsetBy: 3)...]
+    }
+    self.init((["https", "wss"].contains(scheme.lowercased()) ? "https://" : "http://") + String(rest))
+  }
+
+  /// Whether a host, with or without brackets, is this machine itself by its name or number: localhost, 127.0.0.0/8 in four numbers,
+  /// ::1, and 127.0.0.0/8 mapped into IPv6.
+  package static func isLoopback(_ host: String) -> Bool {
+    var host = Substring(host.lowercased())
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    if host.hasSuffix(".") { host = host.dropLast() }
+    if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "0:0:0:0:0:0:0:1" {
+      return true
+    }
+    if host.hasPrefix("::ffff:") { host = host.dropFirst(7) }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127"
+      && parts.allSatisfy { part in
+        (1...3).contains(part.count) && part.allSatisfy { $0.isASCII && $0.isNumber }
+          && (Int(part) ?? 256) < 256
+          && (part.count == 1 || part.first != "0")
+      }
   }
 
   /// The value of the Host header.
