@@ -79,8 +79,15 @@ fuzz_one() {
     -dict=Tests/Fuzz/events.dict -artifact_prefix=Tests/Fuzz/found/"$target"- $out/corpus/"$target" $out/seeds > $out/"$target".log 2>&1 || status=1
   {
     echo "== $target"
-    if [ $status != 0 ]; then grep -E "Fatal error|ERROR: |SUMMARY" $out/"$target".log | cut -c1-600 || true; fi
-    grep -E "stat::(number_of_executed_units|average_exec_per_sec)" $out/"$target".log || tail -3 $out/"$target".log
+    # What it found, or, where it says nothing of the kind, how it ended.
+    if [ $status != 0 ]; then
+      if grep -qE "Fatal error|ERROR: |SUMMARY" $out/"$target".log; then
+        grep -E "Fatal error|ERROR: |SUMMARY" $out/"$target".log | cut -c1-600
+      else
+        tail -20 $out/"$target".log | cut -c1-600
+      fi
+    fi
+    grep -E "stat::(number_of_executed_units|average_exec_per_sec)" $out/"$target".log || echo "no statistics: it ended early"
   } > $out/"$target".said
   return $status
 }
