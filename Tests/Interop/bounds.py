@@ -8,11 +8,10 @@ something would have to be kept, and hold no more memory for the rest; what the 
 import contextlib
 import json
 import os
-import socket
 import subprocess
-import threading
 import time
 
+from _listener import Listener
 from _paths import SSEBENCH, Run, Scene
 
 LIMIT_KB = 1024
@@ -29,18 +28,10 @@ PATTERNS = {
 }
 
 
-class Server:
+class Server(Listener):
     def __init__(self):
         self.sent = {}
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        super().__init__()
 
     def serve(self, client):
         with contextlib.suppress(OSError), client:

@@ -6,15 +6,14 @@ first token.
 """
 
 import base64
-import contextlib
 import json
 import os
 import select
 import socket
 import subprocess
-import threading
 import time
 
+from _listener import Listener
 from _paths import CHAT, SSEBENCH, Scene, free_ports, has_ipv6, program, skip
 
 TOKENS = 30
@@ -83,21 +82,13 @@ hosts:
 """
 
 
-class ConnectProxy:
+class ConnectProxy(Listener):
     """CONNECT and nothing else, each answer after a delay; with a password where one is given."""
 
     def __init__(self, delay, password=None):
         self.delay, self.password = delay, password
         self.tunnels = self.refused = self.others = 0
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        super().__init__()
 
     def serve(self, client):
         upstream = None

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 
+from _listener import Listener
 from _mock import faults, mock
 from _packages import program
 
@@ -151,7 +152,7 @@ Promise.all([1, 2, 3, 4, 5].map(() => lane(next))).then(() => fetch("/result", {
 </script>"""
 
 
-class Relay:
+class Relay(Listener):
     """Between one client and its mock: notes requests, passes bytes and endings on, answers what is scripted."""
 
     def __init__(self, upstream):
@@ -161,18 +162,8 @@ class Relay:
         self.lock = threading.Lock()
         self.result, self.page = threading.Event(), b""
         self.seen = None
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.socket.accept()
-            except OSError:
-                return
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        super().__init__()
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def serve(self, client):
         held, upstream, session, tail = b"", None, None, b""
