@@ -83,7 +83,7 @@ let package = Package(
       ],
       path: "Tests/WuKongDriver", swiftSettings: swiftSettings),
     .target(
-      name: "TestSupport", dependencies: ["Recording", "Primitives"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
+      name: "TestSupport", dependencies: ["Engine", "Recording", "Primitives"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
     tests("PrimitivesTests", ["Primitives"]),
     tests("ScenariosTests", ["Scenarios", "Primitives"]),
     tests("ArrivalsTests", ["Arrivals", "Scenarios", "Primitives"]),

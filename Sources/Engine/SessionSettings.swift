@@ -1,6 +1,7 @@
 // What all sessions of one variant have in common, worked out once before the run: limits in nanoseconds, rules as
 // enums. The hot path reads nothing else of the scenario.
 
+internal import CPlatform
 import Primitives
 package import Scenarios
 package import Streams
@@ -44,6 +45,8 @@ package struct SessionSettings: Sendable {
   package var transportFactory: TransportFactory?
   /// Makes each worker's decoder for `DecoderKind.foundation`; nil: simdjson stands in.
   package var foreignDecoder: (@Sendable () -> any ForeignDecoder)?
+  /// Nanoseconds of CPU of the thread that asks: what an event's cost is read from.
+  package var cpuClock: @Sendable () -> Int64 = { CPlatform_thread_cpu_ns() }
 
   /// - Parameter mockURLs: where the run's mock listens; nil for a foreign endpoint.
   package init(_ scenario: Scenario, mockURLs: [String]?) throws(EngineError) {

@@ -22,7 +22,8 @@ struct WorkerMeters {
 
   init() {}
 
-  mutating func begin() {
+  /// - Parameter cpuClock: what samples are taken with.
+  mutating func begin(cpuClock: () -> Int64) {
     scheduler.open()
     beganCPU = CPlatform_thread_cpu_ns()
     beganWall = Instant.now().nanoseconds
@@ -30,9 +31,9 @@ struct WorkerMeters {
     lastWall = beganWall
     schedulerBegan = scheduler.read()
     schedulerNow = schedulerBegan
-    let start = CPlatform_thread_cpu_ns()
-    for _ in 0..<64 { _ = CPlatform_thread_cpu_ns() }
-    clockCost = (CPlatform_thread_cpu_ns() - start) / 65
+    let start = cpuClock()
+    for _ in 0..<64 { _ = cpuClock() }
+    clockCost = (cpuClock() - start) / 65
   }
 
   /// Once a second.

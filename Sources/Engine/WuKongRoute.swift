@@ -1,8 +1,8 @@
 // Where the WebSocket is: the answer of `/route`, read the way WuKongIM's clients read it.
 
 internal import EventLoops
-internal import Primitives
-package import Transports
+package import Primitives
+internal import Transports
 
 package struct WuKongRoute: Equatable, Sendable {
   /// The WebSocket's address; `ws` stands as http, `wss` as https.

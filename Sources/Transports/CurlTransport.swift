@@ -13,8 +13,8 @@ package final class CurlTransport: Transport, CurlMultiOwner {
   static let streamsPerConnection = 24
 
   private let queue: EventQueue
-  private unowned(unsafe) let receiver: any TransferReceiver
-  private let endpoint: EndpointAddress
+  unowned(unsafe) let receiver: any TransferReceiver
+  let endpoint: EndpointAddress
   private let capacity: Int
   private let places: UnsafeMutablePointer<CurlPlace>
   private var multis: [CurlMulti] = []
@@ -23,7 +23,7 @@ package final class CurlTransport: Transport, CurlMultiOwner {
   private var resting: [Int] = []
   private var wheel: TimerWheel
   private var sharedHeaders: [(name: String, value: String)]
-  private let usesHTTP2: Bool
+  let usesHTTP2: Bool
   private let prefetched: [String]
 
   package init(
@@ -131,7 +131,7 @@ package final class CurlTransport: Transport, CurlMultiOwner {
   /// always ready would be read to its end while the others wait. Shortly before, it rests until the loop's next turn.
   private var bytesPerTurn: Int { 96 * endpoint.readBuffer }
 
-  private func rest(_ place: UnsafeMutablePointer<CurlPlace>, _ count: Int) {
+  func rest(_ place: UnsafeMutablePointer<CurlPlace>, _ count: Int) {
     if place.pointee.turn != turn {
       place.pointee.turn = turn
       place.pointee.bytesInTurn = 0
@@ -220,7 +220,7 @@ package final class CurlTransport: Transport, CurlMultiOwner {
 
   // MARK: Multi handles
 
-  private func multi(of place: Int) -> CurlMulti {
+  func multi(of place: Int) -> CurlMulti {
     let index = place / Self.placesPerMulti
     while multis.count <= index {
       multis.append(
@@ -351,191 +351,4 @@ package final class CurlTransport: Transport, CurlMultiOwner {
     place.pointee.headers = list
     place.pointee.headersAreShared = request.headers.isEmpty
   }
-
-  // MARK: What libcurl reports
-
-  fileprivate func requestSent(_ place: UnsafeMutablePointer<CurlPlace>) {
-    let now = Instant.now()
-    place.pointee.awaitsHead = true
-    if place.pointee.isSent { return }
-    place.pointee.isSent = true
-    var times = ConnectionTimes()
-    if let easy = place.pointee.easy {
-      var connections = 0
-      _ = CCurl_getinfo_long(easy, CURLINFO_NUM_CONNECTS, &connections)
-      times.isReused = connections == 0
-      if connections > 0 {
-        var connect: curl_off_t = 0
-        var secured: curl_off_t = 0
-        _ = CCurl_getinfo_offset(easy, CURLINFO_CONNECT_TIME_T, &connect)
-        _ = CCurl_getinfo_offset(easy, CURLINFO_APPCONNECT_TIME_T, &secured)
-        times.connect = Nanoseconds(Int64(connect) * 1000)
-        if secured > 0 {
-          times.tls = Nanoseconds(max(0, Int64(secured) - Int64(connect)) * 1000)
-          let resumed = CCurl_tls_is_resumed(easy)
-          times.isResumed = resumed < 0 ? nil : resumed > 0
-          // libcurl has no time for a proxy's answer to CONNECT; the handshake began with it and has just ended.
-          if let tunnelled = place.pointee.tunnelledAt {
-            let both = times.connect + times.tls
-            times.tls = min(times.tls, now - tunnelled)
-            times.connect = both - times.tls
-          }
-        }
-      }
-    }
-    receiver.requestSent(place.pointee.index, at: now, connection: times)
-  }
-
-  fileprivate func headerLine(_ place: UnsafeMutablePointer<CurlPlace>, _ line: UnsafeRawBufferPointer) {
-    if place.pointee.headIsReported { return }
-    // What comes before a request has gone out is a proxy's answer to CONNECT: no part of the response.
-    guard place.pointee.awaitsHead else {
-      if line.first == 0x0D || line.first == 0x0A { place.pointee.tunnelledAt = .now() }
-      return
-    }
-    let text = String(decoding: line, as: UTF8.self)
-    if text.hasPrefix("HTTP/") {
-      place.pointee.head = ResponseHead()
-      let parts = text.split(separator: " ", maxSplits: 2)
-      place.pointee.head.status = parts.count > 1 ? Int(parts[1].prefix(3)) ?? 0 : 0
-      place.pointee.head.version = parts[0].hasPrefix("HTTP/2") ? 20 : parts[0] == "HTTP/1.0" ? 10 : 11
-      return
-    }
-    guard let colon = text.firstIndex(of: ":") else {
-      if text.utf8.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) { headIsComplete(place) }
-      return
-    }
-    let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-    let trimmed = String(value.reversed().drop { $0.isWhitespace }.reversed())
-    switch text[..<colon].lowercased() {
-    case "content-type": place.pointee.head.contentType = trimmed
-    case "content-encoding": place.pointee.head.contentEncoding = trimmed
-    case "retry-after": place.pointee.head.retryAfter = trimmed
-    case "location": place.pointee.head.location = trimmed
-    default:
-      if endpoint.readsClock { ServerClock.read(String(text[..<colon]), trimmed, into: &place.pointee.head.clock) }
-    }
-  }
-
-  private func headIsComplete(_ place: UnsafeMutablePointer<CurlPlace>) {
-    let head = place.pointee.head
-    if usesHTTP2 && head.version < 20 { multi(of: place.pointee.index).limitIsWrong = true }
-    if head.status < 200 { return }
-    place.pointee.awaitsHead = false
-    if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects {
-      place.pointee.isRedirected = true
-      return
-    }
-    place.pointee.headIsReported = true
-    if place.pointee.isRedirected, let easy = place.pointee.easy {
-      var url: UnsafeMutablePointer<CChar>?
-      _ = CCurl_getinfo_string(easy, CURLINFO_EFFECTIVE_URL, &url)
-      place.pointee.head.finalURL = url.map { String(cString: $0) }
-    }
-    receiver.headReceived(place.pointee.index, place.pointee.head, at: .now())
-  }
-
-  fileprivate func bodyBytes(_ place: UnsafeMutablePointer<CurlPlace>, _ bytes: UnsafeRawBufferPointer, _ at: Instant) {
-    receiver.bodyReceived(place.pointee.index, bytes, at: at)
-    rest(place, bytes.count)
-  }
-}
-
-/// One place's handle and what its callbacks need; they get its address.
-struct CurlPlace {
-  let transport: Unmanaged<CurlTransport>
-  let index: Int
-  var easy: UnsafeMutableRawPointer?
-  var headers: UnsafeMutablePointer<curl_slist>?
-  var names: UnsafeMutablePointer<curl_slist>?
-  var headersAreShared = false
-  var hasRun = false
-  var isActive = false
-  var isSent = false
-  /// Paused by its session; paused until the next turn of the loop.
-  var isHeld = false
-  var isResting = false
-  var turn: UInt32 = 0
-  var bytesInTurn = 0
-  var startedAt = Instant(nanoseconds: 0)
-  var headIsReported = false
-  /// A request is out whose final head has not come.
-  var awaitsHead = false
-  /// When a proxy had answered CONNECT; nil without one.
-  var tunnelledAt: Instant?
-  var isRedirected = false
-  var head = ResponseHead()
-
-  init(transport: Unmanaged<CurlTransport>, index: Int) {
-    self.transport = transport
-    self.index = index
-  }
-
-  /// Whether its connection is being made. A transfer that waits for another's connection has looked up no name.
-  var isConnecting: Bool {
-    guard let easy else { return false }
-    var lookedUp: curl_off_t = 0
-    _ = CCurl_getinfo_offset(easy, CURLINFO_NAMELOOKUP_TIME_T, &lookedUp)
-    return lookedUp > 0
-  }
-
-  mutating func begin() {
-    errors?.pointee = 0
-    isSent = false
-    isHeld = false
-    isResting = false
-    headIsReported = false
-    awaitsHead = false
-    tunnelledAt = nil
-    isRedirected = false
-    head = ResponseHead()
-  }
-
-  /// What libcurl says of a failure; it writes here for as long as the handle lives.
-  private var errors: UnsafeMutablePointer<CChar>?
-
-  mutating func makeErrorBuffer() -> UnsafeMutablePointer<CChar> {
-    let buffer = errors ?? .allocate(capacity: Int(CURL_ERROR_SIZE))
-    buffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    errors = buffer
-    return buffer
-  }
-
-  var errorWords: String { errors.map { String(cString: $0) } ?? "" }
-
-  mutating func release() {
-    if let easy { curl_easy_cleanup(easy) }
-    errors?.deallocate()
-    errors = nil
-    if let headers { curl_slist_free_all(headers) }
-    if let names { curl_slist_free_all(names) }
-    easy = nil
-    headers = nil
-    names = nil
-  }
-}
-
-// C function pointers capture nothing: all they know comes through their context.
-
-private let bodyCallback: CCurl_data_callback = { bytes, size, count, context in
-  let at = Instant.now()
-  guard let place = context?.assumingMemoryBound(to: CurlPlace.self), let bytes else { return 0 }
-  place.pointee.transport._withUnsafeGuaranteedRef {
-    $0.bodyBytes(place, UnsafeRawBufferPointer(start: bytes, count: size * count), at)
-  }
-  return size * count
-}
-
-private let headerCallback: CCurl_data_callback = { bytes, size, count, context in
-  guard let place = context?.assumingMemoryBound(to: CurlPlace.self), let bytes else { return 0 }
-  place.pointee.transport._withUnsafeGuaranteedRef {
-    $0.headerLine(place, UnsafeRawBufferPointer(start: bytes, count: size * count))
-  }
-  return size * count
-}
-
-private let prerequestCallback: CCurl_prerequest_callback = { context, _, _, _, _ in
-  guard let place = context?.assumingMemoryBound(to: CurlPlace.self) else { return CURL_PREREQFUNC_OK }
-  place.pointee.transport._withUnsafeGuaranteedRef { $0.requestSent(place) }
-  return CURL_PREREQFUNC_OK
 }

@@ -6,19 +6,31 @@ import TestSupport
 import Testing
 
 @Suite struct WuKongRunTests {
-  /// A mock on a free port; ends with the test.
-  private func mock(in folder: TemporaryFolder) throws -> (program: RunningProgram, port: Int) {
-    let program = try BuiltProgram.start(
-      ["mock", "--api", "wukongim", "--listen", "127.0.0.1:0"], in: folder)
-    var url: String?
-    _ = eventually {
-      url = program.outputSoFar.split(separator: "\n").first.flatMap {
-        try? JSONReader.read(String($0))["listening"]?.asString
+  /// A mock on a free port, and a relay with TLS in front of it; both end with the test.
+  private struct SecureMock {
+    private let program: RunningProgram
+    private let relay: TLSRelay
+    /// The relay's.
+    var port: Int { relay.port }
+
+    init(in folder: TemporaryFolder) throws {
+      let program = try BuiltProgram.start(["mock", "--api", "wukongim", "--listen", "127.0.0.1:0"], in: folder)
+      self.program = program
+      var url: String?
+      _ = eventually {
+        url = program.outputSoFar.split(separator: "\n").first.flatMap {
+          try? JSONReader.read(String($0))["listening"]?.asString
+        }
+        return url != nil
       }
-      return url != nil
+      let port = try #require(url?.split(separator: ":").last.flatMap { Int($0) }, "\(program.errorsSoFar)")
+      relay = try TLSRelay(to: port, in: folder)
     }
-    let port = try #require(url?.split(separator: ":").last.flatMap { Int($0) }, "\(program.errorsSoFar)")
-    return (program, port)
+
+    func end() {
+      relay.end()
+      program.signal(SIGTERM)
+    }
   }
 
   private static let load =
@@ -61,12 +73,8 @@ import Testing
 
   @Test(.enabled(if: TLSRelay.isPossible)) func overTLS_EveryTextIsWhole() throws {
     let scene = try Scene()
-    let mock = try mock(in: scene.folder)
-    let relay = try TLSRelay(to: mock.port, in: scene.folder)
-    defer {
-      relay.end()
-      mock.program.signal(SIGTERM)
-    }
+    let relay = try SecureMock(in: scene.folder)
+    defer { relay.end() }
 
     let result = try scene.run(
       scenario: Self.scenario(
@@ -82,12 +90,8 @@ import Testing
 
   @Test(.enabled(if: TLSRelay.isPossible)) func certificateOfAnotherName_IsATLSFailure() throws {
     let scene = try Scene()
-    let mock = try mock(in: scene.folder)
-    let relay = try TLSRelay(to: mock.port, in: scene.folder)
-    defer {
-      relay.end()
-      mock.program.signal(SIGTERM)
-    }
+    let relay = try SecureMock(in: scene.folder)
+    defer { relay.end() }
     func run(_ name: String, _ tls: String) throws -> ProgramResult {
       try scene.folder.write(
         Self.scenario(#", "url": "https://localhost:\#(relay.port)"\#(tls)"#), to: "\(name).json")

@@ -6,12 +6,13 @@ import Primitives
 import Recording
 import Scenarios
 import Streams
+import TestSupport
 
 struct StackRun {
-  var records: [SessionRecord] = []
-  var disconnects: [DisconnectRecord] = []
-  var errors: [String] = []
-  var total = IntervalRecord()
+  let records: [SessionRecord]
+  let disconnects: [DisconnectRecord]
+  let errors: [String]
+  let total: IntervalRecord
 
   /// - Parameters:
   ///   - client: the key `client` of a scenario, as JSON.
@@ -35,25 +36,11 @@ struct StackRun {
       if scenario.client.fidelity == .faithful { options.requestTimeout = scenario.client.timeouts.idle.seconds }
       settings.transportFactory = URLSessionTransport.factory(options)
     }
-    var next: Int64 = 0
-    let load = WorkerLoad(
-      kind: .closed([Int64](repeating: 0, count: sessions)), capacity: sessions, concurrency: sessions, warmUp: 0,
-      rampUp: 0, startsEnd: nil, drain: nil, dropsBeyond: false, lateAfter: .max, budget: BudgetShare(),
-      starts: {
-        if next == Int64(sessions) { return nil }
-        next += 1
-        return SessionStart(index: next - 1, at: 0)
-      }, think: { _ in 0 }, bodyFor: { _ in [] })
-    let engine = try EngineRun(settings: settings, loads: [load], origin: .now())
-    engine.start()
-    engine.join()
-    for report in engine.take() {
-      records += report.sessions
-      disconnects += report.disconnects
-      errors += report.errorSamples.map { "\($0.kind.word): \($0.message)" }
-      for interval in report.intervals { total.add(interval.record) }
-    }
-    records.sort { $0.session < $1.session }
+    let outcome = try EngineOutcome(settings, sessions: sessions)
+    records = outcome.records
+    disconnects = outcome.disconnects
+    errors = outcome.errors
+    total = outcome.total
   }
 
   /// The only session's.

@@ -57,6 +57,16 @@ final class TransportBench {
       endpoint: endpoint, places: places, queue: queue, receiver: recorder, options: options)
   }
 
+  /// Lets the transport's own threads work until something is true, and takes nothing from them; false after 20 s.
+  func wait(until isTrue: () -> Bool) throws -> Bool {
+    let limit = Instant.now() + .seconds(20)
+    while !isTrue() {
+      if Instant.now() > limit { return false }
+      _ = try queue.wait(until: Instant.now() + .milliseconds(5))
+    }
+    return true
+  }
+
   /// Turns the loop until something is true; false after 20 s.
   @discardableResult
   func run(until isTrue: () -> Bool) throws -> Bool {

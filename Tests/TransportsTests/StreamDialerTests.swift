@@ -92,6 +92,29 @@ private final class ChannelLoop {
   }
 }
 
+/// A scripted server with a relay in front of it that ends TLS.
+private struct RelayedServer {
+  private let folder: TemporaryFolder
+  private let server: ScriptedServer
+  private let relay: TLSRelay
+  let settings: SecureSettings
+  /// Without TLS.
+  var port: Int { server.port }
+  var securePort: Int { relay.port }
+
+  init(_ script: @escaping @Sendable (ScriptedConnection) -> Void) throws {
+    folder = try TemporaryFolder()
+    server = try ScriptedServer(script)
+    relay = try TLSRelay(to: server.port, in: folder)
+    settings = StreamDialerTests.settings(folder, relay)
+  }
+
+  func end() {
+    relay.end()
+    server.end()
+  }
+}
+
 @Suite(.serialized, .enabled(if: TLSRelay.isPossible)) struct StreamDialerTests {
   static func settings(_ folder: TemporaryFolder, _ relay: TLSRelay) -> SecureSettings {
     var settings = SecureSettings()
@@ -107,22 +130,18 @@ private final class ChannelLoop {
   /// A record is decrypted whole: with reads of 61 bytes most of it waits where the queue sees nothing.
   @Test(arguments: [false, true]) func smallReads_LoseNothing(_ isSecure: Bool) throws {
     let answer = Self.pattern(300_000)
-    let server = try ScriptedServer { connection in
+    let server = try RelayedServer { connection in
       guard connection.readRequest() != nil else { return }
       connection.send(answer)
       connection.hold()
     }
     defer { server.end() }
-    let folder = try TemporaryFolder()
-    let relay = try TLSRelay(to: server.port, in: folder)
-    defer { relay.end() }
-    let settings = Self.settings(folder, relay)
-    let loop = try ChannelLoop(readSize: 61, settings: settings)
+    let loop = try ChannelLoop(readSize: 61, settings: server.settings)
 
     try loop.open(
       isSecure
-        ? ChannelDestination(host: "other.test", port: relay.port, isSecure: true, settings: settings)
-        : ChannelDestination(host: "127.0.0.1", port: server.port, isSecure: false, settings: settings))
+        ? ChannelDestination(host: "other.test", port: server.securePort, isSecure: true, settings: server.settings)
+        : ChannelDestination(host: "127.0.0.1", port: server.port, isSecure: false, settings: server.settings))
     loop.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
     loop.turn { loop.received.count >= answer.count || loop.hasEnded }
 
@@ -133,26 +152,25 @@ private final class ChannelLoop {
   /// A socket that is full, while more is added: what OpenSSL holds must come first, and once.
   @Test func fullSocket_LosesNothing() throws {
     let body = Self.pattern(3_000_000)
-    let server = try ScriptedServer { connection in
-      usleep(200_000)
+    // Nothing is read before all has been given to the channel.
+    let isGiven = DispatchSemaphore(value: 0)
+    let server = try RelayedServer { connection in
+      _ = isGiven.wait(timeout: .now() + 20)
       guard let request = connection.readRequest() else { return }
       connection.send(request.body == body ? "same" : "other")
       connection.hold()
     }
     defer { server.end() }
-    let folder = try TemporaryFolder()
-    let relay = try TLSRelay(to: server.port, in: folder)
-    defer { relay.end() }
-    let settings = Self.settings(folder, relay)
-    let loop = try ChannelLoop(readSize: 4_096, settings: settings)
+    let loop = try ChannelLoop(readSize: 4_096, settings: server.settings)
 
     try loop.open(
-      ChannelDestination(host: "other.test", port: relay.port, isSecure: true, settings: settings))
+      ChannelDestination(host: "other.test", port: server.securePort, isSecure: true, settings: server.settings))
     loop.send(Array("POST / HTTP/1.1\r\nContent-Length: \(body.count)\r\n\r\n".utf8))
     for start in stride(from: 0, to: body.count, by: 100_000) {
       loop.send(Array(body[start..<min(start + 100_000, body.count)]))
       loop.turn(limit: 0.005) { false }
     }
+    isGiven.signal()
     loop.turn { loop.received.count >= 4 || loop.hasEnded }
 
     #expect(String(decoding: loop.received, as: UTF8.self) == "same")
@@ -160,18 +178,14 @@ private final class ChannelLoop {
 
   /// More than one multi handle holds, all at once; and all of them gone without a trace.
   @Test func manyConnections_StandSideBySide() throws {
-    let server = try ScriptedServer { connection in
+    let server = try RelayedServer { connection in
       while let request = connection.readRequest() { connection.send(request.body) }
     }
     defer { server.end() }
-    let folder = try TemporaryFolder()
-    let relay = try TLSRelay(to: server.port, in: folder)
-    defer { relay.end() }
-    let settings = Self.settings(folder, relay)
     let queue = try EventQueue(capacity: 64)
-    let dialer = StreamDialer(queue: queue, settings: settings)
+    let dialer = StreamDialer(queue: queue, settings: server.settings)
     let destination = try ChannelDestination(
-      host: "other.test", port: relay.port, isSecure: true, settings: settings)
+      host: "other.test", port: server.securePort, isSecure: true, settings: server.settings)
     let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 4_096)
     defer { buffer.deallocate() }
     var channels = (0..<80).map { _ in StreamChannel.closed }
