@@ -48,6 +48,9 @@ INLINE Masks masks_plain(const uint8_t *p, size_t n) {
 /// After how many times 128 bytes without a line end it is likely that the next ones have none either.
 #define QUIET 3
 
+/// After how many bytes without a line end a scan that has found some stops, so that its caller can take what follows as a long line.
+#define LONG 512
+
 /// Defines a scan from a function that makes the masks of 64 bytes and one that says whether 128 bytes may hold a line end (whether
 /// their smallest is at most CR: text has few such bytes).
 /// The last part of fewer than 64 bytes is read as the last 64 bytes of the range where it has that many (they lie before
@@ -68,9 +71,14 @@ INLINE Masks masks_plain(const uint8_t *p, size_t n) {
       }                                                                                                             \
       w.carry = 0;                                                                                                  \
       at += 128;                                                                                                    \
-      if (++quiet >= QUIET)                                                                                         \
-        while (count - at >= 256 && !ANY256(bytes + at)) at += 256;                                                 \
+      if (++quiet >= QUIET) {                                                                                       \
+        at -= (uintptr_t)(bytes + at) & 63;                                                                         \
+        size_t stop = w.next == positions || count - at < 2 * LONG ? count : at + LONG;                             \
+        while (stop - at >= 256 && !ANY256(bytes + at)) at += 256;                                                  \
+        if (stop - at < 256 && stop < count) break;                                                                 \
+      }                                                                                                             \
     }                                                                                                               \
+    if (count - at >= 128) return (CStreams_Scan){(uint32_t)(w.next - positions), (uint32_t)at, w.any_cr != 0};     \
     while (count - at >= 64 && w.next <= limit) {                                                                   \
       write_block(&w, MASKS(bytes + at), at);                                                                       \
       at += 64;                                                                                                     \
@@ -105,6 +113,16 @@ INLINE Masks masks_plain(const uint8_t *p, size_t n) {
     Masks m = MASKS(bytes + count - 64);                                                                             \
     uint64_t ends = (m.lf | m.cr) >> (64 - (count - at));                                                            \
     return ends ? at + (size_t)__builtin_ctzll(ends) : count;                                                        \
+  }
+
+/// Defines the copy of a run without line end from a function that copies 256 bytes unless they may hold one; stores begin where
+/// `to` is even to 64.
+#define COPY(NAME, TARGET, COPY256)                                                                                  \
+  TARGET static size_t NAME(uint8_t *restrict to, const uint8_t *restrict bytes, size_t count) {                     \
+    if (count < 256 || !COPY256(to, bytes)) return 0;                                                                \
+    size_t at = 256 - ((uintptr_t)to & 63);                                                                          \
+    while (count - at >= 256 && COPY256(to + at, bytes + at)) at += 256;                                             \
+    return at;                                                                                                       \
   }
 
 // ---- plain: eight bytes at a time, only to find out that they hold no line end
@@ -155,9 +173,15 @@ INLINE Masks masks64_plain(const uint8_t *p) {
 }
 
 INLINE bool any256_plain(const uint8_t *p) { return any128_plain(p) || any128_plain(p + 128); }
+INLINE bool copy256_plain(uint8_t *restrict to, const uint8_t *restrict p) {
+  if (any256_plain(p)) return false;
+  memcpy(to, p, 256);
+  return true;
+}
 
 SCAN(scan_plain, , masks64_plain, any128_plain, any256_plain)
 FIND(find_plain, , masks64_plain)
+COPY(copy_plain, , copy256_plain)
 
 #if defined(__x86_64__)
 
@@ -181,9 +205,15 @@ INLINE bool any128_sse2(const uint8_t *p) {
 }
 
 INLINE bool any256_sse2(const uint8_t *p) { return any128_sse2(p) || any128_sse2(p + 128); }
+INLINE bool copy256_sse2(uint8_t *restrict to, const uint8_t *restrict p) {
+  if (any256_sse2(p)) return false;
+  memcpy(to, p, 256);
+  return true;
+}
 
 SCAN(scan_sse2, , masks_sse2, any128_sse2, any256_sse2)
 FIND(find_sse2, , masks_sse2)
+COPY(copy_sse2, , copy256_sse2)
 
 // ---- AVX2
 
@@ -215,8 +245,16 @@ AVX2 INLINE bool any256_avx2(const uint8_t *p) {
   return _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(v[0], _mm256_set1_epi8(0x0D)), v[0])) != 0;
 }
 
+AVX2 INLINE bool copy256_avx2(uint8_t *restrict to, const uint8_t *restrict p) {
+  if (any256_avx2(p)) return false;
+  for (int i = 0; i < 256; i += 32)
+    _mm256_storeu_si256((__m256i *)(to + i), _mm256_loadu_si256((const __m256i *)(p + i)));
+  return true;
+}
+
 SCAN(scan_avx2, AVX2, masks_avx2, any128_avx2, any256_avx2)
 FIND(find_avx2, AVX2, masks_avx2)
+COPY(copy_avx2, AVX2, copy256_avx2)
 
 // ---- AVX-512: the compare makes the mask
 
@@ -240,8 +278,19 @@ AVX512 INLINE bool any256_avx512(const uint8_t *p) {
   return _mm512_cmple_epu8_mask(low, _mm512_set1_epi8(0x0D)) != 0;
 }
 
+AVX512 INLINE bool copy256_avx512(uint8_t *restrict to, const uint8_t *restrict p) {
+  __m512i a = _mm512_loadu_si512(p), b = _mm512_loadu_si512(p + 64);
+  __m512i c = _mm512_loadu_si512(p + 128), d = _mm512_loadu_si512(p + 192);
+  __m512i low = _mm512_min_epu8(_mm512_min_epu8(a, b), _mm512_min_epu8(c, d));
+  if (_mm512_cmple_epu8_mask(low, _mm512_set1_epi8(0x0D))) return false;
+  _mm512_storeu_si512(to, a), _mm512_storeu_si512(to + 64, b);
+  _mm512_storeu_si512(to + 128, c), _mm512_storeu_si512(to + 192, d);
+  return true;
+}
+
 SCAN(scan_avx512, AVX512, masks_avx512, any128_avx512, any256_avx512)
 FIND(find_avx512, AVX512, masks_avx512)
+COPY(copy_avx512, AVX512, copy256_avx512)
 
 #endif
 
@@ -273,9 +322,15 @@ INLINE bool any128_neon(const uint8_t *p) {
 }
 
 INLINE bool any256_neon(const uint8_t *p) { return any128_neon(p) || any128_neon(p + 128); }
+INLINE bool copy256_neon(uint8_t *restrict to, const uint8_t *restrict p) {
+  if (any256_neon(p)) return false;
+  memcpy(to, p, 256);
+  return true;
+}
 
 SCAN(scan_neon, , masks_neon, any128_neon, any256_neon)
 FIND(find_neon, , masks_neon)
+COPY(copy_neon, , copy256_neon)
 
 #endif
 
@@ -289,6 +344,10 @@ typedef size_t (*FindFunction)(const uint8_t *, size_t);
 
 static size_t find_first(const uint8_t *bytes, size_t count);
 static _Atomic(FindFunction) find = find_first;
+typedef size_t (*CopyFunction)(uint8_t *restrict, const uint8_t *restrict, size_t);
+
+static size_t copy_first(uint8_t *restrict to, const uint8_t *restrict bytes, size_t count);
+static _Atomic(CopyFunction) copy = copy_first;
 static _Atomic(int) used = -1;
 
 bool CStreams_supports(CStreams_Path path) {
@@ -310,17 +369,19 @@ bool CStreams_use(CStreams_Path path) {
   if (!CStreams_supports(path)) return false;
   ScanFunction chosen = scan_plain;
   FindFunction finder = find_plain;
+  CopyFunction copier = copy_plain;
 #if defined(__x86_64__)
-  if (path == CStreams_sse2) chosen = scan_sse2, finder = find_sse2;
-  if (path == CStreams_avx2) chosen = scan_avx2, finder = find_avx2;
-  if (path == CStreams_avx512) chosen = scan_avx512, finder = find_avx512;
+  if (path == CStreams_sse2) chosen = scan_sse2, finder = find_sse2, copier = copy_sse2;
+  if (path == CStreams_avx2) chosen = scan_avx2, finder = find_avx2, copier = copy_avx2;
+  if (path == CStreams_avx512) chosen = scan_avx512, finder = find_avx512, copier = copy_avx512;
 #endif
 #if defined(__aarch64__)
-  if (path == CStreams_neon) chosen = scan_neon, finder = find_neon;
+  if (path == CStreams_neon) chosen = scan_neon, finder = find_neon, copier = copy_neon;
 #endif
   atomic_store_explicit(&used, (int)path, memory_order_relaxed);
   atomic_store_explicit(&scan, chosen, memory_order_relaxed);
   atomic_store_explicit(&find, finder, memory_order_relaxed);
+  atomic_store_explicit(&copy, copier, memory_order_relaxed);
   return true;
 }
 
@@ -345,6 +406,18 @@ static CStreams_Scan scan_first(const uint8_t *bytes, size_t from, size_t count,
 static size_t find_first(const uint8_t *bytes, size_t count) {
   CStreams_path();
   return atomic_load_explicit(&find, memory_order_relaxed)(bytes, count);
+}
+
+static size_t copy_first(uint8_t *restrict to, const uint8_t *restrict bytes, size_t count) {
+  CStreams_path();
+  return atomic_load_explicit(&copy, memory_order_relaxed)(to, bytes, count);
+}
+
+size_t CStreams_append_quiet(CStreams_Bytes *buffer, const uint8_t *bytes, size_t count) {
+  if (buffer->capacity - buffer->count < count) CStreams_reserve(buffer, count);
+  size_t taken = atomic_load_explicit(&copy, memory_order_relaxed)(buffer->bytes + buffer->count, bytes, count);
+  buffer->count += (uint32_t)taken;
+  return taken;
 }
 
 size_t CStreams_line_end(const uint8_t *bytes, size_t count) {

@@ -5,7 +5,7 @@
 // How: the C scan writes where the lines of a read end (a whole read per call). A block that is one `data` line and a blank one goes out
 // at once, as a slice of the read. Other lines are collected as slices too; only data lines that must be joined are copied, to
 // the thread's scratch. What a read leaves unfinished is copied into buffers of the session's own, each byte once, and
-// released with the event.
+// released with the event. Bytes of a long line that is cut already are looked at and copied in one go.
 
 public import CStreams
 
@@ -99,12 +99,16 @@ package struct StandardParser: ~Copyable {
       if taken == chunk.count { return }
       rest = UnsafeRawBufferPointer(rebasing: chunk[taken...])
     }
-    // Positions are 32 bits wide.
-    while rest.count > 1 << 30 {
-      try feedPart(UnsafeRawBufferPointer(rebasing: rest[..<(1 << 30)]), into: &sink)
-      rest = UnsafeRawBufferPointer(rebasing: rest[(1 << 30)...])
+    while rest.count > 0 {
+      if line.count >= 512, rest.count >= 512 {
+        let taken = feedLong(rest)
+        rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+        if rest.count == 0 { return }
+      }
+      // Positions are 32 bits wide.
+      let taken = try feedPart(UnsafeRawBufferPointer(rebasing: rest[..<min(rest.count, 1 << 30)]), into: &sink)
+      rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
     }
-    if rest.count > 0 { try feedPart(rest, into: &sink) }
   }
 
   /// A short read that goes on with a line where no event is begun, as streams of tokens bring it: it holds no line end, or the end of a
@@ -147,12 +151,23 @@ package struct StandardParser: ~Copyable {
     return count
   }
 
+  /// A read that goes on with a long line: what surely belongs to it is looked at and copied at once. Returns how many bytes that was.
+  @usableFromInline
+  mutating func feedLong(_ chunk: UnsafeRawBufferPointer) -> Int {
+    if !flags.isDisjoint(with: [.failed, .afterCR]) { return 0 }
+    let room = min(chunk.count, 1 << 16, Int(lineLimit) &- Int(line.count))
+    let taken = CStreams_append_quiet(&line, chunk.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self), room)
+    bytes &+= taken
+    return taken
+  }
+
+  /// Returns how many bytes are taken: all, but for the rest of a long line that this read will most likely cut.
   @inlinable
   package mutating func feedPart<Sink: EventSink & ~Copyable>(
     _ chunk: UnsafeRawBufferPointer, into sink: inout Sink
-  ) throws(StreamError) {
+  ) throws(StreamError) -> Int {
     let base = chunk.baseAddress.unsafelyUnwrapped
-    let count = chunk.count
+    var count = chunk.count
     var lineStart = 0
     if flags.intersection([.pastMark, .failed, .afterCR]) != .pastMark { lineStart = try begin(chunk) }
     let bytesAddress = base.assumingMemoryBound(to: UInt8.self)
@@ -255,15 +270,22 @@ package struct StandardParser: ~Copyable {
         open = taken
         if !fits { throw fail(.eventTooLarge(limit: Int(eventLimit), atByte: bytes &+ before), chunk, open) }
       }
-      if Int(scan.scanned) >= count { break }
+      let scanned = Int(scan.scanned)
+      if scanned >= count { break }
+      if carried > count &- lineStart, scanned &- lineStart >= 512 {
+        // As long as the line that the last read cut, and still no end.
+        count = scanned
+        break
+      }
       // The LF of a CRLF between two scans is not reported again: the scan looks at the byte before.
-      scan = CStreams_line_ends(bytesAddress, Int(scan.scanned), count, scratch.pointee.positions)
+      scan = CStreams_line_ends(bytesAddress, scanned, count, scratch.pointee.positions)
       index = 0
     }
 
     keep(open, join)
     try keep(rest: base + lineStart, count &- lineStart, chunk, lineStart, carried)
     bytes &+= count
+    return count
   }
 
   /// Where the line after the one that ends at `end` begins; a CR at the very end of the read is remembered.

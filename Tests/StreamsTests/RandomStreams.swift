@@ -24,6 +24,31 @@ struct RandomStreams {
     return body
   }
 
+  /// Long lines, which most reads cut, among short ones.
+  mutating func longBody() -> [UInt8] {
+    var body: [UInt8] = []
+    for _ in 0..<(2 + Int(random.next() % 6)) {
+      body += Self.pieces[Int(random.next() % UInt64(Self.pieces.count))]
+      if random.next() % 2 == 0 { body += Array("data: ".utf8) }
+      body += Array(repeating: UInt8(ascii: "z"), count: Int(random.next() % 6000))
+      if random.next() % 2 == 0 { body += Array("\n\n".utf8) }
+    }
+    return body
+  }
+
+  /// Reads of one size, or of sizes that change.
+  mutating func longCuts(_ count: Int) -> [Int] {
+    let size = 1 + Int(random.next() % 4000)
+    let isEven = random.next() % 2 == 0
+    var cuts: [Int] = []
+    var at = 0
+    while at < count {
+      at += isEven ? size : 1 + Int(random.next() % UInt64(size))
+      if at < count { cuts.append(at) }
+    }
+    return cuts
+  }
+
   mutating func cuts(_ count: Int) -> [Int] {
     if random.next() % 8 == 0 { return Array(0..<count) }
     return (0..<Int(random.next() % 12)).map { _ in Int(random.next() % UInt64(count + 1)) }.sorted()

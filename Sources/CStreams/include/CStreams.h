@@ -73,12 +73,17 @@ typedef struct {
 } CStreams_Scan;
 
 /// Writes where lines end in bytes[from..<count]: at each LF and CR, but a CRLF only once, at its CR. Reads bytes[from-1] where
-/// from > 0. `positions` has room for CSTREAMS_POSITIONS; the scan stops early when it may not hold a further block's.
+/// from > 0. `positions` has room for CSTREAMS_POSITIONS; the scan stops early when it may not hold a further block's, and when
+/// a line that begins behind a line end has become long.
 /// `count` is at most UINT32_MAX.
 CStreams_Scan CStreams_line_ends(const uint8_t *bytes, size_t from, size_t count, uint32_t *positions);
 
 /// Position of the first LF or CR; `count` where there is none. For a few hundred bytes.
 size_t CStreams_line_end(const uint8_t *bytes, size_t count);
+
+/// Appends bytes for as long as 256 of them hold no line end, looking and copying in one go. Returns how many; the next ones may have
+/// none either. Room for all `count` is made.
+size_t CStreams_append_quiet(CStreams_Bytes *buffer, const uint8_t *bytes, size_t count);
 
 /// Borrows the thread's scratch and scans into it: the start of every read, in one call.
 CStreams_Scratch *CStreams_begin(const uint8_t *bytes, size_t from, size_t count, CStreams_Scan *scan);
