@@ -1,6 +1,7 @@
 // The nodes that CSimdjson makes of a JSON text, to walk through. A view: it owns neither nodes nor text.
 
 internal import CSimdjson
+internal import CStreams
 
 /// A JSON text as a list of nodes. Valid until the reader reads again or the text goes.
 struct JSONDocument {
@@ -203,26 +204,52 @@ struct JSONWord {
   }
 }
 
-/// How this project writes a JSON string.
+/// How this project writes a JSON string: quote, backslash and control characters escaped, all else as it is.
 package enum JSONText {
-  /// Appends `text` in quotes: quote, backslash and control characters escaped, all else as it is.
-  package static func write(_ text: String, to out: inout String) {
-    out += "\""
-    for scalar in text.unicodeScalars {
-      switch scalar.value {
-      case 0x22: out += "\\\""
-      case 0x5C: out += "\\\\"
-      case 0x08: out += "\\b"
-      case 0x0A: out += "\\n"
-      case 0x0C: out += "\\f"
-      case 0x0D: out += "\\r"
-      case 0x09: out += "\\t"
-      case 0..<0x20:
-        let digits = String(scalar.value, radix: 16)
-        out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: out.unicodeScalars.append(scalar)
+  /// Appends bytes in quotes; bad parts of what is not UTF-8 become U+FFFD.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+    out.append(0x22)
+    if let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) {
+      if CSimdjson_is_utf8(start, bytes.count) {
+        escape(UnsafeBufferPointer(start: start, count: bytes.count), to: &out)
+      } else {
+        var repaired = String(decoding: bytes, as: UTF8.self)
+        repaired.withUTF8 { escape($0, to: &out) }
       }
     }
-    out += "\""
+    out.append(0x22)
+  }
+
+  /// Appends `text` in quotes.
+  package static func write(_ text: String, to out: inout String) {
+    var bytes: [UInt8] = []
+    var text = text
+    text.withUTF8 { write(UnsafeRawBufferPointer($0), to: &bytes) }
+    out += String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func escape(_ bytes: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
+    guard let start = bytes.baseAddress else { return }
+    var ignored = true
+    var at = 0
+    while at < bytes.count {
+      let run = CStreams_string_end(start + at, bytes.count - at, &ignored)
+      out.append(contentsOf: bytes[at..<at + run])
+      at += run
+      if at == bytes.count { break }
+      out.append(UInt8(ascii: "\\"))
+      switch bytes[at] {
+      case 0x08: out.append(UInt8(ascii: "b"))
+      case 0x0A: out.append(UInt8(ascii: "n"))
+      case 0x0C: out.append(UInt8(ascii: "f"))
+      case 0x0D: out.append(UInt8(ascii: "r"))
+      case 0x09: out.append(UInt8(ascii: "t"))
+      case let control where control < 0x20:
+        let digits = String(control, radix: 16)
+        out.append(contentsOf: "u00\(control < 0x10 ? "0" : "")\(digits)".utf8)
+      case let plain: out.append(plain)
+      }
+      at += 1
+    }
   }
 }

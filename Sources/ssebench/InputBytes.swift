@@ -110,16 +110,7 @@ struct ResultWriter: ~Copyable {
 
   /// A JSON string of bytes that may not be UTF-8; bad parts become U+FFFD.
   mutating func writeJSON(_ bytes: UnsafeRawBufferPointer) {
-    let isPlain = bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
-    if isPlain {
-      buffer.append(0x22)
-      buffer.append(contentsOf: bytes)
-      buffer.append(0x22)
-    } else {
-      var text = ""
-      JSONText.write(String(decoding: bytes, as: UTF8.self), to: &text)
-      buffer.append(contentsOf: text.utf8)
-    }
+    JSONText.write(bytes, to: &buffer)
     if buffer.count >= 1 << 16 { flush() }
   }
 
