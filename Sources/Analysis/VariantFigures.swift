@@ -191,13 +191,16 @@ package enum VariantFigures {
   private static func recovery(_ variant: VariantRecord) -> JSONValue {
     guard variant.hasLedger else { return .null }
     let counters = variant.total.counters
+    // What nobody could count is not 0.
+    func counted(_ count: Int64) -> JSONValue { variant.knowsWhatWasLost ? .integer(count) : .null }
     var object = JSONObject([
       ("disconnects", .integer(counters.disconnects)), ("reconnects", .integer(counters.reconnects)),
       ("recovered", .integer(counters.recovered)), ("never_recovered", .integer(counters.neverRecovered)),
-      ("expected", .integer(counters.expected)),
-      ("delivered", .integer(counters.delivered)), ("lost", .integer(counters.lost)),
-      ("undelivered", .integer(counters.undelivered)), ("duplicated", .integer(counters.duplicated)),
-      ("reordered", .integer(counters.reordered)), ("corrupted", .integer(counters.corrupted)),
+      ("expected", counted(counters.expected)),
+      ("delivered", counted(counters.delivered)), ("lost", counted(counters.lost)),
+      ("undelivered", counted(counters.undelivered)), ("duplicated", counted(counters.duplicated)),
+      ("reordered", counted(counters.reordered)), ("corrupted", counted(counters.corrupted)),
+      ("unnumbered", .integer(counters.unnumbered)),
       ("restarted_tokens", .integer(counters.restartedTokens)),
     ])
     for metric in Metric.allCases where metric.section == .recovery { object[metric.key] = latency(metric, of: variant) }
@@ -245,5 +248,19 @@ package enum VariantFigures {
         "run_queue_wait_ratio": Figure.real(instrument.mockRunQueueWaitRatio),
       ])
     return .object(object)
+  }
+}
+
+extension VariantRecord {
+  /// Whether events had numbers to count by.
+  var knowsWhatWasLost: Bool {
+    let counters = total.counters
+    switch numbering {
+    case .none: return false
+    case .mock: return true
+    case .rule:
+      let counted = counters.delivered + counters.duplicated
+      return counted > 0 ? counters.unnumbered * 20 <= counted : counters.events == 0
+    }
   }
 }

@@ -158,6 +158,7 @@ package enum Warnings {
           "Spread them: reconnect with the policy \"backoff\" and jitter, or let the server send different `retry` values.")
       }
     }
+    unnumbered(variant, add)
     if let low = variant.memory?.slopeLow, low > 0 {
       add(
         "memory_growth",
@@ -165,6 +166,23 @@ package enum Warnings {
           + "session, and at least \(decimal(low)).",
         "The client keeps something for each token; compare the consumers (`client.consumer`) and parsers.")
     }
+  }
+
+  /// Events that the ledger could not take.
+  private static func unnumbered(_ variant: VariantRecord, _ add: Add) {
+    let counters = variant.total.counters
+    guard variant.numbering == .rule, !variant.knowsWhatWasLost || counters.unnumbered > 0 else { return }
+    let which: String
+    if counters.unnumbered == 0 {
+      which = "No event carried a number where `verify` looks for it, so that it is not known what was lost or doubled."
+    } else {
+      which =
+        "\(counters.unnumbered) of \(counters.events) events had something else than a usable number where `verify` looks for it"
+        + (variant.knowsWhatWasLost ? "; they are in no count." : ", so that it is not known what was lost or doubled.")
+    }
+    add(
+      "unnumbered", which,
+      "Look at one event with `ssebench listen`, and say in `verify.sequence` where its number stands: a whole number that grows by 1.")
   }
 
   /// Tokens that come together: the path, or the server, holds them back.

@@ -27,17 +27,27 @@ package final class EventNumberRule {
     }
   }
 
-  /// The number of this event, and whether its checksum holds (one that is asked for and missing does not); nil where the
-  /// rule finds no number.
-  package func mark(of event: EventSlices) -> (number: Int64, isIntact: Bool)? {
+  /// What the rule finds in an event.
+  package enum Mark: Equatable {
+    /// Nothing: a heartbeat, an end event.
+    case none
+    /// Something else than a number.
+    case unusable
+    /// `isIntact`: whether its checksum holds; one that is asked for and missing does not.
+    case number(Int64, isIntact: Bool)
+  }
+
+  /// - Parameter prefix: the session's; what stood before the number in its first id.
+  package func mark(of event: EventSlices, prefix: inout UInt64) -> Mark {
     var tree: JSONValue?
     if case .json = sequence { tree = try? JSONReader.read(event.data) }
     if tree == nil && checksum != nil { tree = try? JSONReader.read(event.data) }
-    guard let number = number(of: event, tree) else { return nil }
-    guard let checksum else { return (number, true) }
+    guard let place = number(of: event, tree, &prefix) else { return .none }
+    guard let number = place.number else { return .unusable }
+    guard let checksum else { return .number(number, isIntact: true) }
     let said = value(checksum.crc32c, tree)?.asString.flatMap { UInt32($0, radix: 16) }
-    guard let text = value(checksum.of, tree)?.asString, let said else { return (number, false) }
-    return (number, CRC32C.checksum(text.utf8) == said)
+    guard let text = value(checksum.of, tree)?.asString, let said else { return .number(number, isIntact: false) }
+    return .number(number, isIntact: CRC32C.checksum(text.utf8) == said)
   }
 
   private func value(_ path: String, _ tree: JSONValue?) -> JSONValue? {
@@ -49,27 +59,34 @@ package final class EventNumberRule {
     return value
   }
 
-  private func number(of event: EventSlices, _ tree: JSONValue?) -> Int64? {
+  /// nil: nothing is there; its number is nil where that is none.
+  private func number(of event: EventSlices, _ tree: JSONValue?, _ prefix: inout UInt64) -> (number: Int64?, Void)? {
     switch sequence {
     // An event that names no id repeats that of an earlier one, and has no number of its own.
-    case .id: return event.fields.contains(.ownID) ? trailingNumber(event.lastEventID) : nil
+    case .id: return event.fields.contains(.ownID) ? (numberOf(id: event.lastEventID, &prefix), ()) : nil
     case .json(let path):
-      let value = value(path, tree)
-      return value?.asInt.map(Int64.init) ?? value?.asString.flatMap { Int64($0) }
+      guard let value = value(path, tree) else { return nil }
+      return (value.asInt.map(Int64.init) ?? value.asString.flatMap { Int64($0) }, ())
     case .regex:
       guard let pattern, let match = try? pattern.firstMatch(in: String(decoding: event.data, as: UTF8.self))
       else {
         return nil
       }
       let group = match.output.count > 1 ? match.output[1] : match.output[0]
-      return group.substring.flatMap { Int64($0) }
+      return (group.substring.flatMap { Int64($0) }, ())
     }
   }
 
-  /// The digits at the end of an id: "41", "stream-7:41".
-  private func trailingNumber(_ id: UnsafeRawBufferPointer) -> Int64? {
+  /// A whole number, or the digits at the end of an id such as "stream-7:41". What stands before the digits must stay what it was: ids
+  /// made of several numbers ("1764547200:3") count no events.
+  private func numberOf(id: UnsafeRawBufferPointer, _ prefix: inout UInt64) -> Int64? {
     var start = id.count
     while start > 0 && (0x30...0x39).contains(id[start - 1]) { start -= 1 }
-    return start < id.count ? Int64(String(decoding: id[start...], as: UTF8.self)) : nil
+    if start == 1, id[0] == UInt8(ascii: "-") { start = 0 }
+    guard start < id.count else { return nil }
+    // FNV-1a; 0 is left for "none seen".
+    let hash = id[..<start].reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } | 1
+    if prefix == 0 { prefix = hash }
+    return prefix == hash ? Int64(String(decoding: id[start...], as: UTF8.self)) : nil
   }
 }

@@ -91,6 +91,8 @@ struct Session: ~Copyable {
   var parser: StreamParser
   var extractor: TokenExtractor
   var ledger: Ledger
+  /// Of ids such as "stream-7:41": what stands before the number.
+  var numberPrefix: UInt64 = 0
   /// The disconnection that is being recovered from.
   var recovery: RecoveryState?
   /// The task of the EventSource client that the connection stands for.
@@ -169,6 +171,7 @@ struct Session: ~Copyable {
     parser.reset(keepingLastEventID: false)
     extractor = TokenExtractor(api: settings.api, decoder: settings.decoder)
     ledger = Ledger(first: settings.firstNumber)
+    numberPrefix = 0
     recovery = nil
     movedTo = nil
     task = nil

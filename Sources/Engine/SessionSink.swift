@@ -124,11 +124,14 @@ struct SessionSink: EventSink {
 
   // MARK: The ledger
 
-  /// Numbers beyond this come from a broken or hostile server, and would only make sums overflow.
-  private static let highestNumber: Int64 = 1 << 40
+  /// Numbers this far from the others come from a broken or hostile server, and would only make sums overflow.
+  private static let widest: UInt64 = 1 << 40
 
   private func judge(_ meaning: EventMeaning) {
-    guard meaning.stampNumber <= Self.highestNumber else { return }
+    guard session.pointee.ledger.span(with: meaning.stampNumber) <= Self.widest else {
+      hot.pointee.unnumbered += 1
+      return
+    }
     let finding = session.pointee.ledger.receive(
       meaning.stampNumber, isIntact: meaning.textCRC() == meaning.stampCRC)
     if let recovery = session.pointee.recovery {
@@ -137,8 +140,13 @@ struct SessionSink: EventSink {
   }
 
   private func judgeForeign(_ event: EventSlices) {
-    guard let mark = worker.numberRule?.mark(of: event), mark.number.magnitude <= Self.highestNumber else { return }
-    let finding = session.pointee.ledger.receive(mark.number, isIntact: mark.isIntact)
+    let mark = worker.numberRule?.mark(of: event, prefix: &session.pointee.numberPrefix) ?? .none
+    if mark == .none { return }
+    guard case .number(let number, let isIntact) = mark, session.pointee.ledger.span(with: number) <= Self.widest else {
+      hot.pointee.unnumbered += 1
+      return
+    }
+    let finding = session.pointee.ledger.receive(number, isIntact: isIntact)
     if let recovery = session.pointee.recovery {
       if finding == .duplicate { recovery.record.replayed += 1 } else { recovered(recovery) }
     }

@@ -172,7 +172,7 @@ extension SessionSettings {
     let base = facts.serverRetry >= 0 ? Double(reconnectionTime(facts.serverRetry)) : Double(reconnect.base.value)
     let grown = min(base * Maths.pow(reconnect.factor, Double(facts.tries)), Double(max(reconnect.cap.value, 0)))
     var delay = jittered(clamped(Int64(min(grown, 9e18))), facts, share: reconnect.jitter ?? 0.5, upwards: false)
-    if facts.status == 429 || facts.status == 503, !client.ignoresRetryAfter,
+    if facts.status >= 400, !client.ignoresRetryAfter,
       let asked = RetryAfter.nanoseconds(facts.retryAfter, now: facts.wallSeconds) {
       delay = max(delay, clamped(asked))
     }
@@ -229,8 +229,7 @@ enum RetryAfter {
   static func nanoseconds(_ text: String?, now: Int64) -> Int64? {
     guard let text, !text.isEmpty else { return nil }
     if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      guard text.utf8.count < 10, let seconds = Int64(text) else { return nil }
-      return seconds * 1_000_000_000
+      return min(Int64(text) ?? longest, longest) * 1_000_000_000
     }
     return HTTPDate.seconds(text, now: now).map { min(max(0, $0 - now), longest) * 1_000_000_000 }
   }

@@ -216,7 +216,7 @@ extension Worker {
     if restarting {
       session.pointee.restartedTokens += session.pointee.tokenEvents - session.pointee.restartedBefore
       session.pointee.restartedBefore = session.pointee.tokenEvents
-      session.pointee.ledger.restart(first: settings.firstNumber ?? 1)
+      session.pointee.ledger.restart(first: settings.firstNumber)
       session.pointee.parser.reset(keepingLastEventID: false)
     }
     if let recovery = session.pointee.recovery, recovery.record.delayAsked < 0 {
@@ -327,6 +327,7 @@ extension Worker {
       record.reordered = session.pointee.ledger.reordered
       record.corrupted = session.pointee.ledger.corrupted
       // The rest of the account, what the server had sent, is settled by the reporting thread.
+      record.lowest = session.pointee.ledger.lowest
       record.highest = session.pointee.ledger.highest
     }
     record.restartedTokens = session.pointee.restartedTokens

@@ -24,6 +24,8 @@ package struct Counters: Sendable {
   package var reads: Int64 = 0
   package var stalls: Int64 = 0
   package var undecodable: Int64 = 0
+  /// Events of numbered streams that no number could be read of.
+  package var unnumbered: Int64 = 0
   package var fakeStreaming: Int64 = 0
   /// Token-carrying events that came with others in one read.
   package var burstTokens: Int64 = 0
@@ -75,6 +77,7 @@ package struct Counters: Sendable {
     reads += other.reads
     stalls += other.stalls
     undecodable += other.undecodable
+    unnumbered += other.unnumbered
     fakeStreaming += other.fakeStreaming
     burstTokens += other.burstTokens
     newConnections += other.newConnections

@@ -3,28 +3,37 @@
 
 /// Counts what of a numbered stream arrived, in which order and how often.
 ///
-/// - Numbers begin with `first`. A number above the highest opens a gap; a missing number that comes later closes it
+/// - Numbers begin with `first`, or where none is given with the first one seen; one shortly below that comes later (256 at most) was
+///   only overtaken, and is `reordered`. A number above the highest opens a gap; a missing number that comes later closes it
 ///   and is `reordered`; one that was there before is `duplicated`. What is still missing at the end is `lost`.
-/// - Memory: 48 bytes, and for each open gap 16 bytes, at most `maximumGaps`; beyond that the oldest gap counts as lost
+/// - Memory: 64 bytes, and for each open gap 16 bytes, at most `maximumGaps`; beyond that the oldest gap counts as lost
 ///   for good, and a late arrival from it as duplicated (`overflowed` says so).
 package struct Ledger: Sendable {
   /// Open gaps that are remembered.
   package static let maximumGaps = 4096
 
+  /// How far below the first number seen one may lie that belongs to the stream all the same.
+  private static let overtaken: UInt64 = 256
+
   package private(set) var highest: Int64
+  /// Where the numbering begins.
+  package private(set) var lowest: Int64
   package private(set) var delivered: Int64 = 0
   package private(set) var duplicated: Int64 = 0
   package private(set) var reordered: Int64 = 0
   package private(set) var corrupted: Int64 = 0
   package private(set) var overflowed: Int64 = 0
   private var hasBegun: Bool
+  private let isFirstKnown: Bool
   /// Ranges of numbers not seen, ascending.
   private var gaps: [ClosedRange<Int64>] = []
 
   /// - Parameter first: the first number of a whole stream; nil: whichever comes first.
   package init(first: Int64?) {
-    highest = (first ?? 1) &- 1
+    lowest = first ?? 1
+    highest = lowest &- 1
     hasBegun = first != nil
+    isFirstKnown = first != nil
   }
 
   /// What one event was.
@@ -34,9 +43,8 @@ package struct Ledger: Sendable {
   @discardableResult
   package mutating func receive(_ number: Int64, isIntact: Bool) -> Finding {
     if !isIntact { corrupted += 1 }
-    if number == highest &+ 1 {
+    if number == highest &+ 1, hasBegun {
       highest = number
-      hasBegun = true
       delivered += 1
       return .new
     }
@@ -47,15 +55,22 @@ package struct Ledger: Sendable {
     if !hasBegun {
       hasBegun = true
       highest = number
+      lowest = number
       delivered += 1
       return .new
     }
+    if number < lowest, !isFirstKnown, UInt64(bitPattern: lowest &- number) <= Self.overtaken {
+      // Never seen, so no repetition: it belongs before what came first.
+      if number + 1 < lowest { gaps.insert(number + 1...lowest - 1, at: 0) }
+      lowest = number
+      boundGaps()
+      delivered += 1
+      reordered += 1
+      return .reordered
+    }
     if number > highest {
       gaps.append(highest + 1...number - 1)
-      if gaps.count > Self.maximumGaps {
-        overflowed = Self.sum(overflowed, Self.length(of: gaps[0]))
-        gaps.removeFirst()
-      }
+      boundGaps()
       highest = number
       delivered += 1
       return .new
@@ -72,6 +87,12 @@ package struct Ledger: Sendable {
     delivered += 1
     reordered += 1
     return .reordered
+  }
+
+  private mutating func boundGaps() {
+    guard gaps.count > Self.maximumGaps else { return }
+    overflowed = Self.sum(overflowed, Self.length(of: gaps[0]))
+    gaps.removeFirst()
   }
 
   private func gapIndex(of number: Int64) -> Int? {
@@ -102,9 +123,16 @@ package struct Ledger: Sendable {
   /// Whether any number has come.
   package var isEmpty: Bool { delivered == 0 && duplicated == 0 }
 
+  /// From the first to the last of the numbers that came, with `number` among them.
+  package func span(with number: Int64) -> UInt64 {
+    hasBegun ? UInt64(bitPattern: max(highest, number) &- min(lowest, number)) : 0
+  }
+
   /// Begins anew after a restart from the first event; counts stay, the numbering does not.
-  package mutating func restart(first: Int64) {
-    highest = first &- 1
+  package mutating func restart(first: Int64?) {
+    lowest = first ?? 1
+    highest = lowest &- 1
+    hasBegun = first != nil
     gaps = []
     overflowed = 0
   }

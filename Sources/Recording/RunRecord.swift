@@ -165,6 +165,16 @@ package final class VariantRecord: @unchecked Sendable {
   package var countsFromRequestStart = false
   /// Whether there was a ledger (numbered events) or a reconnect policy: the summary then has `recovery`.
   package var hasLedger = false
+  /// Who numbers the events: without, nothing is known of what was lost.
+  package var numbering = Numbering.none
+
+  package enum Numbering: String, Sendable {
+    case none
+    /// The mock, which also says what it sent.
+    case mock
+    /// The server, read by the scenario's rule.
+    case rule
+  }
   /// Of the largest `StormWatch.Storm`: the p90−p10 spread of the delays before the first tries in ns, and its members;
   /// for the herd warning. nil without a storm.
   package var stormSpread: Int64?

@@ -100,7 +100,8 @@ package struct SessionRecord: Sendable {
   package var reconnects: Int32 = 0
   package var disconnects: Int32 = 0
   package var expected: Int64 = -1
-  /// The highest event number received.
+  /// Where the numbering begins, and the highest event number received.
+  package var lowest: Int64 = 1
   package var highest: Int64 = 0
   package var delivered: Int64 = 0
   package var lost: Int64 = 0

@@ -13,7 +13,7 @@ enum VariantFile {
       ("models", .object(JSONObject(variant.models.sorted { $0.key < $1.key }.map { ($0.key, .integer(Int64($0.value))) }))),
       ("model_asked", RecordFile.text(variant.modelAsked)),
       ("memory_absent_because", RecordFile.text(variant.memoryAbsentBecause)),
-      ("counts_from_request_start", .bool(variant.countsFromRequestStart)), ("has_ledger", .bool(variant.hasLedger)),
+      ("counts_from_request_start", .bool(variant.countsFromRequestStart)), ("has_ledger", .bool(variant.hasLedger)), ("numbering", .string(variant.numbering.rawValue)),
       ("storm_spread_ns", RecordFile.whole(variant.stormSpread)), ("storm_size", .integer(variant.stormSize)),
       ("uses_mock", .bool(variant.usesMock)), ("has_slo", .bool(variant.hasSLO)),
       ("tokens_known", .bool(variant.tokensKnown)),
@@ -64,6 +64,8 @@ enum VariantFile {
       if let session = WorstSession(json: session) { variant.worst.add(session) }
     }
     variant.usesMock = tree["uses_mock"]?.asBool ?? false
+    variant.numbering =
+      tree["numbering"]?.asString.flatMap { VariantRecord.Numbering(rawValue: $0) } ?? (variant.usesMock ? .mock : .none)
     variant.hasSLO = tree["has_slo"]?.asBool ?? false
     variant.tokensKnown = tree["tokens_known"]?.asBool ?? true
     variant.parserAllocationsPerEvent = tree["parser_allocations_per_event"]?.asDouble
@@ -181,7 +183,7 @@ extension Counters {
     ("dropped", \.dropped), ("cancelled_at_end", \.cancelledAtEnd), ("started_late", \.startedLate), ("events", \.events),
     ("token_events", \.tokenEvents), ("tokens", \.tokens), ("tokens_from_usage", \.tokensFromUsage),
     ("tokens_from_events", \.tokensFromEvents), ("bytes", \.bytes), ("reads", \.reads), ("stalls", \.stalls),
-    ("undecodable", \.undecodable), ("fake_streaming", \.fakeStreaming), ("burst_tokens", \.burstTokens), ("new_connections", \.newConnections),
+    ("undecodable", \.undecodable), ("unnumbered", \.unnumbered), ("fake_streaming", \.fakeStreaming), ("burst_tokens", \.burstTokens), ("new_connections", \.newConnections),
     ("reused_connections", \.reusedConnections), ("resumed_tls", \.resumedTLS), ("full_tls", \.fullTLS), ("good", \.good), ("disconnects", \.disconnects),
     ("reconnects", \.reconnects), ("recovered", \.recovered), ("never_recovered", \.neverRecovered), ("expected", \.expected), ("delivered", \.delivered),
     ("lost", \.lost), ("undelivered", \.undelivered), ("duplicated", \.duplicated), ("reordered", \.reordered),

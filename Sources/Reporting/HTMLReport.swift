@@ -175,7 +175,7 @@ package enum HTMLReport {
     page.heading("Recovery", id: "recovery")
     let counts = [
       "disconnects", "reconnects", "recovered", "never_recovered", "expected", "delivered", "lost", "undelivered",
-      "duplicated", "reordered", "corrupted", "restarted_tokens",
+      "duplicated", "reordered", "corrupted", "unnumbered", "restarted_tokens",
     ]
     page.table(
       ["variant"] + counts,

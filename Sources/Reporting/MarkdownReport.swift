@@ -183,7 +183,7 @@ package enum MarkdownReport {
     page.heading(2, "Recovery")
     let counts = [
       "disconnects", "reconnects", "recovered", "never_recovered", "expected", "delivered", "lost", "undelivered",
-      "duplicated", "reordered", "corrupted", "restarted_tokens",
+      "duplicated", "reordered", "corrupted", "unnumbered", "restarted_tokens",
     ]
     page.table(
       ["variant"] + counts,

@@ -293,7 +293,7 @@ enum ScenarioDefinition {
             ]),
         ]), nil, "Where the number stands", required: true),
       .key("first", .integer(Int.min...Int.max), nil, "The first number; default: the first one seen"),
-      .key("expected", .integer(1...Int.max), nil, "Events in all; default: not known"),
+      .key("expected", .integer(1...1_000_000_000_000), nil, "Events in all; default: not known"),
       .key(
         "checksum", .object(checksum), nil, "Where a foreign server puts a checksum, so that damage can be judged",
         example: .object(["crc32c": "crc", "of": "text"])),

@@ -52,6 +52,10 @@ extension CurlTransport {
       let parts = text.split(separator: " ", maxSplits: 2)
       place.pointee.head.status = parts.count > 1 ? Int(parts[1].prefix(3)) ?? 0 : 0
       place.pointee.head.version = parts[0].hasPrefix("HTTP/2") ? 20 : parts[0] == "HTTP/1.0" ? 10 : 11
+      if endpoint.followsRedirects, (300..<400).contains(place.pointee.head.status), let easy = place.pointee.easy {
+        // libcurl would follow any of them that has a Location.
+        _ = CCurl_setopt_long(easy, CURLOPT_FOLLOWLOCATION, place.pointee.head.isRedirect ? 1 : 0)
+      }
       return
     }
     guard let colon = text.firstIndex(of: ":") else {
@@ -75,7 +79,7 @@ extension CurlTransport {
     if usesHTTP2 && head.version < 20 { multi(of: place.pointee.index).limitIsWrong = true }
     if head.status < 200 { return }
     place.pointee.awaitsHead = false
-    if (300..<400).contains(head.status) && head.location != nil && endpoint.followsRedirects {
+    if head.isRedirect && head.location != nil && endpoint.followsRedirects {
       place.pointee.isRedirected = true
       return
     }

@@ -256,11 +256,13 @@ package final class CurlTransport: Transport, CurlMultiOwner {
       curl_multi_remove_handle(multi.handle, easy)
       place.pointee.isActive = false
       let now = Instant.now()
-      if result == CURLE_OK && !place.pointee.headIsReported && place.pointee.head.status > 0 {
+      // To libcurl a response that ends inside its head is whole. It ends at a 101, too, which is no cut.
+      let headIsCut = result == CURLE_OK && place.pointee.awaitsHead && place.pointee.head.status != 101
+      if result == CURLE_OK && !place.pointee.headIsReported && place.pointee.head.status > 0 && !headIsCut {
         place.pointee.headIsReported = true
         receiver.headReceived(place.pointee.index, place.pointee.head, at: now)
       }
-      receiver.transferEnded(place.pointee.index, end(of: place, easy, result), at: now)
+      receiver.transferEnded(place.pointee.index, headIsCut ? .cut : end(of: place, easy, result), at: now)
     }
   }
 
@@ -286,8 +288,8 @@ package final class CurlTransport: Transport, CurlMultiOwner {
     _ = CCurl_setopt_long(easy, CURLOPT_FOLLOWLOCATION, endpoint.followsRedirects ? 1 : 0)
     // Fetch Standard, "HTTP-redirect fetch".
     _ = CCurl_setopt_long(easy, CURLOPT_MAXREDIRS, 20)
-    // A POST stays a POST through 301, 302 and 303: turning it into a GET would measure another thing.
-    _ = CCurl_setopt_long(easy, CURLOPT_POSTREDIR, 7)
+    // A POST stays a POST through 301 and 302: RFC 9110 allows either, and a GET would measure another thing. 303 asks for a GET.
+    _ = CCurl_setopt_long(easy, CURLOPT_POSTREDIR, 3)
     _ = CCurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(endpoint.connectTimeout.milliseconds)))
     _ = CCurl_setopt_long(easy, CURLOPT_BUFFERSIZE, endpoint.readBuffer)
     _ = CCurl_setopt_long(easy, CURLOPT_TCP_NODELAY, 1)

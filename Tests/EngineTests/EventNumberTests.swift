@@ -8,10 +8,15 @@ import Testing
 @Suite struct EventNumberTests {
   private struct Marks: EventSink {
     let rule: EventNumberRule
+    var prefix: UInt64 = 0
     var seen: [String] = []
 
     mutating func receive(_ event: EventSlices) {
-      seen.append(rule.mark(of: event).map { "\($0.number)\($0.isIntact ? "" : " damaged")" } ?? "none")
+      switch rule.mark(of: event, prefix: &prefix) {
+      case .none: seen.append("none")
+      case .unusable: seen.append("unusable")
+      case .number(let number, let isIntact): seen.append("\(number)\(isIntact ? "" : " damaged")")
+      }
     }
   }
 
@@ -34,12 +39,22 @@ import Testing
     #expect(try marks(Verify(sequence: .id), wire, piece: piece) == ["7", "none", "none", "7", "none"])
   }
 
+  /// Ids made of a time and a count: the last digits count no events.
+  @Test func idWhosePrefixChanges_HasNoNumber() throws {
+    let nchan = ["1764547200:0", "1764547200:1", "1764547201:0", "1764547201:1"].map { "id: \($0)\ndata: a\n\n" }.joined()
+    let negative = ["-2", "-1", "0", "1"].map { "id: \($0)\ndata: a\n\n" }.joined()
+
+    #expect(try marks(Verify(sequence: .id), nchan) == ["0", "1", "unusable", "unusable"])
+    #expect(try marks(Verify(sequence: .id), negative) == ["-2", "-1", "0", "1"])
+    #expect(try marks(Verify(sequence: .id), "id: 99999999999999999999\ndata: a\n\n") == ["unusable"])
+  }
+
   @Test func jsonPath_FindsNumbersAndDigitsInStrings() throws {
     let wire =
-      #"data: {"a":{"n":3}}"# + "\n\n" + #"data: {"a":{"n":"4"}}"# + "\n\n" + #"data: {"a":[]}"#
+      #"data: {"a":{"n":3}}"# + "\n\n" + #"data: {"a":{"n":"4"}}"# + "\n\n" + #"data: {"a":{"n":[]}}"#
       + "\n\ndata: [DONE]\n\n"
 
-    #expect(try marks(Verify(sequence: .json("a.n")), wire) == ["3", "4", "none", "none"])
+    #expect(try marks(Verify(sequence: .json("a.n")), wire) == ["3", "4", "unusable", "none"])
   }
 
   @Test func checksum_TellsDamageWhereverTheNumberIs() throws {

@@ -228,11 +228,11 @@ import Transports
       self.delay(settings.nextStep(answer(status) { $0.retryAfter = retryAfter }))
     }
 
-    for status in [429, 503] {
+    for status in [408, 429, 500, 503] {
       #expect(delay(status, "7") == 7_000_000_000)
       #expect(delay(status, "0") == 1_000_000_000)
-      #expect(delay(status, "999999999") == 300_000_000_000)
-      for odd in ["-1", "soon", "1.5", "", "Wed, 31 Sep 2015 07:28:00 GMT", "99999999999999999999"] {
+      for long in ["999999999", "99999999999999999999"] { #expect(delay(status, long) == 300_000_000_000) }
+      for odd in ["-1", "soon", "1.5", "", "Wed, 31 Sep 2015 07:28:00 GMT"] {
         #expect(delay(status, odd) == 1_000_000_000, "\(odd)")
       }
     }
@@ -248,8 +248,6 @@ import Transports
     #expect(dated(20) == 20_000_000_000)
     #expect(dated(-20) == 1_000_000_000)
     #expect(dated(1_000_000) == 300_000_000_000)
-    // Only where the field has a meaning.
-    #expect(delay(500, "7") == 1_000_000_000)
   }
 
   @Test func restart_BeginsAnewWhereTheStreamBroke() throws {

@@ -110,9 +110,37 @@ import Testing
     ledger.receive(1_003, isIntact: true)
 
     #expect(ledger.missing == 1 && ledger.delivered == 3 && !ledger.isEmpty)
-    // What lies before the first one is not ours to miss.
+    // What lies long before the first one is not ours to miss.
     ledger.receive(5, isIntact: true)
     #expect(ledger.duplicated == 1)
+  }
+
+  @Test func firstTwoSwapped_AreReorderedAndNotRepeated() {
+    var ledger = Ledger(first: nil)
+
+    for number in [12, 11, 13, 14] as [Int64] { ledger.receive(number, isIntact: true) }
+
+    #expect(ledger.delivered == 4 && ledger.reordered == 1 && ledger.duplicated == 0 && ledger.missing == 0)
+    #expect(ledger.lowest == 11 && ledger.highest == 14)
+  }
+
+  @Test func numbersBelowTheFirstSeen_OpenGapsAndRepeat() {
+    var ledger = Ledger(first: nil)
+
+    for number in [10, 7, 7, 8, 11] as [Int64] { ledger.receive(number, isIntact: true) }
+
+    #expect(ledger.delivered == 4 && ledger.reordered == 2 && ledger.duplicated == 1 && ledger.missing == 1)
+    #expect(ledger.lowest == 7 && ledger.highest == 11)
+    #expect(ledger.delivered + ledger.missing == ledger.highest - ledger.lowest + 1)
+  }
+
+  @Test func numberFarAway_WidensTheSpan() {
+    var ledger = Ledger(first: nil)
+    #expect(ledger.span(with: .max) == 0)
+    ledger.receive(1_764_547_200_000, isIntact: true)
+
+    #expect(ledger.span(with: 1_764_547_200_001) == 1)
+    #expect(ledger.span(with: .min) > 1 << 40 && ledger.span(with: .max) > 1 << 40)
   }
 
   @Test func replayAfterAReconnect_IsDuplicatesAndThenNewEvents() {

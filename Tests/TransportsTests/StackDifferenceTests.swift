@@ -41,6 +41,12 @@ import Transports
     Case(name: "cut between chunks", response: chunked + "5\r\nhello\r\n", status: 200, body: "hello", end: "cut"),
     Case(name: "cut inside a chunk size", response: chunked + "5\r\nhello\r\n1", status: 200, body: "hello", end: "cut"),
     Case(name: "cut before the end of the trailers", response: chunked + "5\r\nhello\r\n0\r\nA: b\r\n", status: 200, body: "hello", end: "cut"),
+    Case(name: "cut inside the head", response: ok + "Content-Ty", status: 0, body: "", end: "cut"),
+    Case(name: "cut before the blank line", response: ok + "Content-Type: text/event-stream\r\n", status: 0, body: "", end: "cut"),
+    Case(name: "cut inside the status line", response: "HTTP/1.1 20", status: 0, body: "", end: "cut", curl: [(0, "", "reset")], why: "8 calls both incomplete; libcurl has seen no answer yet"),
+    Case(name: "cut after an interim head", response: "HTTP/1.1 103 Early Hints\r\n\r\n", status: 0, body: "", end: "reset"),
+    Case(name: "304 with a Location", response: "HTTP/1.1 304 Not Modified\r\nLocation: /other\r\n\r\n", status: 304, body: "", end: "complete"),
+    Case(name: "300 with a Location", response: "HTTP/1.1 300 Choices\r\nLocation: /other\r\nContent-Length: 2\r\n\r\nok", status: 300, body: "ok", end: "complete"),
     Case(name: "no answer at all", response: "", status: 0, body: "", end: "reset"),
     Case(name: "reset inside a body", response: ok + "Content-Length: 9\r\n\r\nhello", ending: .reset, status: 200, body: "hello", end: "reset"),
 

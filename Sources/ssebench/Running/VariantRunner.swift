@@ -290,13 +290,25 @@ final class VariantRunner {
     record.variant = Int32(variantNumber)
     record.repetition = Int32(repetition)
     guard variant.hasLedger, record.outcome != .dropped, record.requestStart >= 0 else { return record }
-    let first = scenario.verify?.first ?? 1
     var top = max(record.highest, sent[record.session] ?? record.highest)
-    if record.outcome == .completed, let expected = scenario.verify?.expected { top = max(top, first + expected - 1) }
-    record.expected = max(0, top - first + 1)
+    if let expected = scenario.verify?.expected {
+      // Of a session that failed it is not known what the server had sent.
+      let (last, overflows) = record.lowest.addingReportingOverflow(expected - 1)
+      if record.outcome == .completed, !overflows { top = max(top, last) }
+    }
+    record.expected = max(0, top - record.lowest + 1)
     let tail = max(0, top - record.highest)
-    if record.outcome == .completed { record.lost += tail } else { record.undelivered = tail }
+    // What a client no longer waited for is not lost.
+    if record.outcome == .completed && !endsBeforeTheStream { record.lost += tail } else { record.undelivered = tail }
     return record
+  }
+
+  /// Whether sessions end themselves, whatever the server has still to say.
+  private var endsBeforeTheStream: Bool {
+    switch scenario.until {
+    case .events, .duration: true
+    case .event, .data, nil: false
+    }
   }
 
   private func write(_ record: SessionRecord) {
