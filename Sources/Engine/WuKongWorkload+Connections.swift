@@ -50,6 +50,7 @@ extension WuKongWorkload {
     case .offline(let loss, let delay): offline(reader, loss, delay, now)
     case .ended(let ending):
       if case .stopped = ending { return }
+      reader.failure = .streamError
       problem("reader \(reader.number): \(ending)")
       close(reader, completed: false)
     }
@@ -160,6 +161,7 @@ extension WuKongWorkload {
       if !rest.isEmpty { rest.withUnsafeBufferPointer { receive($0, reader, now) } }
     } catch {
       problem("reader \(reader.number): \(error.message)")
+      reader.failure = SessionErrorKind(error)
       lost(reader, now)
     }
   }
@@ -177,6 +179,7 @@ extension WuKongWorkload {
       }
     } catch {
       problem("reader \(reader.number): \(error.message)")
+      reader.failure = SessionErrorKind(error)
     }
     guard reader.webSocket === webSocket else { return }
     touched.insert(reader.number)
@@ -218,6 +221,16 @@ extension WuKongWorkload {
         try? queue.modify(
           reader.connection.descriptor, waits ? [.read, .write] : .read, token: token(reader))
       }
+    }
+  }
+}
+
+extension SessionErrorKind {
+  /// What a peer's broken WebSocket is to a session.
+  init(_ error: WebSocketError) {
+    switch error.kind {
+    case .messageTooBig, .tooManyFragments: self = .tooLarge
+    case .notWebSocket, .notUTF8, .handshake, .alreadyClosed: self = .protocolError
     }
   }
 }

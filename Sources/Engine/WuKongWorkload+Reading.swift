@@ -102,6 +102,16 @@ extension WuKongWorkload {
   ) {
     counts.disconnects += 1
     reader.record.value.disconnects += 1
+    switch loss {
+    case .protocolError:
+      // A frame that is none of the protocol's.
+      reader.timeline.receiveUndecodable()
+      reader.failure = .protocolError
+    case .connectTimeout: reader.failure = .timeoutConnect
+    case .authenticationTimeout, .pongTimeout: reader.failure = .timeoutIdle
+    case .refused, .disconnected: reader.failure = .streamError
+    case .transport, .killed: break
+    }
     var record = DisconnectRecord()
     record.variant = settings.variant
     record.repetition = settings.repetition
@@ -161,7 +171,7 @@ extension WuKongWorkload {
     record.repetition = settings.repetition
     record.session = Int64(reader.number)
     record.outcome = isRight ? .completed : .failed
-    record.error = isRight ? nil : reader.failure ?? .truncated
+    record.error = isRight ? nil : reader.failure ?? (reader.timeline.counts.undecodable > 0 ? .parse : .truncated)
     record.end = now.nanoseconds - origin.nanoseconds
     record.expected = Int64(truth.replies[reader.channel].count)
     record.delivered = Int64(reader.verified.count)

@@ -61,7 +61,7 @@ package final class WuKongListener: @unchecked Sendable {
     webSocketURL = "ws://\(name):\(self.port)"
     httpURL = "http://\(name):\(self.port)"
     var settings = settings
-    settings.webSocketAddress = webSocketURL
+    if settings.webSocketAddress.isEmpty { settings.webSocketAddress = webSocketURL }
     server = WuKongServer(settings: settings)
     self.faults = faults
     self.limits = limits

@@ -80,6 +80,8 @@ package struct Timeouts: Sendable, Equatable {
   package var idle: Nanoseconds = .seconds(60)
   /// The whole session, reconnects included. Default 300 s.
   package var total: Nanoseconds = .seconds(300)
+  /// Whether the scenario says `total`: a WuKongIM reader lives as long as the run where it does not.
+  package var totalIsAsked = false
 
   package init() {}
 }

@@ -36,8 +36,8 @@ package struct HTTPAnswer: Equatable, Sendable {
 }
 
 package struct WuKongServerSettings: Sendable {
-  /// What `/route` answers.
-  package var webSocketAddress = "ws://127.0.0.1:5200"
+  /// What `/route` answers; empty: where the server itself listens.
+  package var webSocketAddress = ""
   package var secureWebSocketAddress = ""
   package var tcpAddress = "127.0.0.1:5100"
   /// Messages with an open stream that the leader's memory holds.
