@@ -89,7 +89,8 @@ package final class ListenSession: TransferReceiver {
     lastActivity = .now()
     queue = try EventQueue(capacity: 16)
     parser = StreamParser(settings.parser)
-    random = SeededRandom(seed: settings.seed, purpose: "listen")
+    // Of its own each time: clients that lost one server together must not come back together.
+    random = SeededRandom(seed: .random(in: .min ... .max), purpose: "listen")
     var id = lastEventID
     id.withUTF8 { parser.setLastEventID(UnsafeRawBufferPointer($0)) }
     if let makeTransport = settings.transportFactory {

@@ -28,8 +28,8 @@ package struct WuKongWorkloadSettings: Sendable {
   package var httpConnections = 64
   /// After the last reply, how long readers have until they are taken for failed.
   package var drain = Nanoseconds.seconds(60)
-  /// How long the run may take in all; nil: as long as replies come.
-  package var total: Nanoseconds?
+  /// How long the run may take in all.
+  package var total = Nanoseconds.seconds(86_400)
   /// A reader that lacks an end for so long after the last reply reconnects, as an app that is opened again does.
   package var patience = Nanoseconds.seconds(5)
 
@@ -247,7 +247,7 @@ package final class WuKongWorkload {
         caller.sweep(now)
         onTick(counts, readersOpen)
         if let producedAt, now > producedAt + settings.drain { break }
-        if let total = settings.total, now > origin + total {
+        if now > origin + settings.total {
           for reader in readers where !reader.isComplete { reader.failure = .timeoutTotal }
           break
         }

@@ -119,7 +119,11 @@ struct Thinner<Row> {
   private var pending: Row?
   private var pendingCount = 0
 
-  init(limit: Int) { self.limit = limit }
+  /// - Parameter isReserved: whether room for all rows is made at once.
+  init(limit: Int, isReserved: Bool = false) {
+    self.limit = limit
+    if isReserved { rows.reserveCapacity(2 * limit) }
+  }
 
   mutating func add(_ row: Row, merge: (Row, Row) -> Row) {
     pending = pending.map { merge($0, row) } ?? row
@@ -129,9 +133,9 @@ struct Thinner<Row> {
     pending = nil
     pendingCount = 0
     guard rows.count >= 2 * limit else { return }
-    var half: [Row] = []
-    for index in Swift.stride(from: 0, to: rows.count - 1, by: 2) { half.append(merge(rows[index], rows[index + 1])) }
-    rows = half
+    let half = rows.count / 2
+    for index in 0..<half { rows[index] = merge(rows[2 * index], rows[2 * index + 1]) }
+    rows.removeLast(rows.count - half)
     stride *= 2
   }
 }

@@ -18,9 +18,7 @@ package final class RunFolder {
   private var lastFlush = Instant.now()
   /// The seconds of each variant's first repeat, merged by twos when they are too many.
   private var seconds: [String: Thinner<TimeSeriesRow>] = [:]
-  private var memorySamples: [String: [MemorySample]] = [:]
-  /// Kept per variant for the slope; beyond it every second sample goes. `memory.csv` holds all.
-  private static let mostSamples = 50_000
+  private var memorySeries: [String: MemorySeries] = [:]
   /// The first error of any file: the run is then partial.
   package private(set) var failure: ReportFileError?
   /// What the run came to, after `finish`.
@@ -103,17 +101,12 @@ package final class RunFolder {
   /// Makes room for a variant's samples, ten minutes of them: an array that doubles would show in the very figures it
   /// holds. To be called before the idle state is read.
   package func expectMemory(of variantName: String) {
-    if memorySamples[variantName] != nil { return }
-    memorySamples[variantName] = []
-    memorySamples[variantName]?.reserveCapacity(6_000)
+    if memorySeries[variantName] == nil { memorySeries[variantName] = MemorySeries() }
   }
 
   package func append(_ sample: MemorySample, variantName: String) throws(ReportFileError) {
     expectMemory(of: variantName)
-    memorySamples[variantName]?.append(sample)
-    if let count = memorySamples[variantName]?.count, count > Self.mostSamples {
-      memorySamples[variantName] = memorySamples[variantName]?.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
-    }
+    memorySeries[variantName]?.add(sample)
     try note { () throws(ReportFileError) in
       if memory == nil {
         memory = try OutputFile(creating: "\(path)/memory.csv")
@@ -203,8 +196,10 @@ package final class RunFolder {
   /// The slope over this folder's samples where the engine left it open.
   private func addMemory(to record: RunRecord) {
     for variant in record.variants {
-      guard let samples = memorySamples[variant.name], !samples.isEmpty else { continue }
-      let own = MemoryAnalysis.figures(samples)
+      guard let series = memorySeries[variant.name], !series.samples.rows.isEmpty else { continue }
+      var own = MemoryAnalysis.figures(series.samples.rows)
+      own.peakAllocatedBytes = series.peakAllocated
+      own.peakRSSBytes = series.peakRSS
       var figures = variant.memory ?? own
       if figures.slopeBytesPerToken == nil {
         figures.slopeBytesPerToken = own.slopeBytesPerToken
@@ -253,5 +248,18 @@ package final class RunFolder {
       failure = failure ?? error
       if isFirst { throw error }
     }
+  }
+}
+
+/// A variant's readings of memory for its slope, of bounded number however long the run; `memory.csv` holds all.
+private struct MemorySeries {
+  private(set) var samples = Thinner<MemorySample>(limit: 3_000, isReserved: true)
+  private(set) var peakAllocated: Int64?
+  private(set) var peakRSS: Int64?
+
+  mutating func add(_ sample: MemorySample) {
+    if sample.allocated >= 0 { peakAllocated = max(peakAllocated ?? 0, sample.allocated) }
+    if sample.rss >= 0 { peakRSS = max(peakRSS ?? 0, sample.rss) }
+    samples.add(sample) { $1 }
   }
 }

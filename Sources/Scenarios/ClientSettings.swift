@@ -78,10 +78,8 @@ package struct Timeouts: Sendable, Equatable {
   package var firstEvent: Nanoseconds = .seconds(60)
   /// Longest time without a byte. Default 60 s.
   package var idle: Nanoseconds = .seconds(60)
-  /// The whole session, reconnects included. Default 300 s.
+  /// The whole session, reconnects included. Default 300 s; of a WuKongIM run 24 h.
   package var total: Nanoseconds = .seconds(300)
-  /// Whether the scenario says `total`: a WuKongIM reader lives as long as the run where it does not.
-  package var totalIsAsked = false
 
   package init() {}
 }

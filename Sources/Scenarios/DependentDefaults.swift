@@ -27,6 +27,8 @@ enum DependentDefaults {
       given("endpoint.url") != nil || given("endpoint.unix_socket") != nil || varied.contains("endpoint.url")
     if given("wukongim") != nil {
       standard(hasURL ? "endpoint.api" : "endpoint.mock.api", "wukongim", unlessVaried: "wukongim")
+      // A reader lives as long as the run.
+      standard("client.timeouts.total", "24h", unlessVaried: "wukongim", "client", "client.timeouts")
     }
     if hasURL {
       standard("endpoint.api", .string(API.sse.rawValue))

@@ -18,7 +18,6 @@ extension ScenarioBuilder {
     client.connections = place["connections"].word() ?? .reuse
     let timeouts = place["timeouts"]
     client.timeouts.connect = timeouts["connect"].duration ?? client.timeouts.connect
-    client.timeouts.totalIsAsked = timeouts["total"].duration != nil
     client.timeouts.firstEvent = timeouts["first_event"].duration ?? client.timeouts.firstEvent
     client.timeouts.idle = timeouts["idle"].duration ?? client.timeouts.idle
     client.timeouts.total = timeouts["total"].duration ?? client.timeouts.total

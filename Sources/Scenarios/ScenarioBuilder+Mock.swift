@@ -39,7 +39,9 @@ extension ScenarioBuilder {
     } else if place["sessions"].value?.asArray != nil {
       fault.sessions = .list(place["sessions"].list.compactMap(\.int))
     }
-    fault.times = place["times"].string == "always" ? nil : place["times"].int ?? 1
+    // A loop that ends after one turn is none.
+    let isLoop = place["loop"].bool ?? false
+    fault.times = place["times"].string == "always" ? nil : place["times"].int ?? (isLoop ? nil : 1)
     fault.probability = place["probability"].double ?? 1
     fault.length = place["for"].duration
     fault.comments = place["comments"].bool ?? false
@@ -48,9 +50,9 @@ extension ScenarioBuilder {
     fault.inside = place["inside"].word() ?? .scalar
     fault.by = place["by"].int ?? (kind == .length ? 1 : 0)
     fault.count = place["n"].int ?? 1
-    fault.value = place["value"].string ?? ""
+    fault.value = place["value"].string ?? place["value"].int.map(String.init) ?? ""
     fault.code = place["code"].int ?? 503
-    fault.retryAfter = place["retry_after"].string
+    fault.retryAfter = place["retry_after"].string ?? place["retry_after"].int.map(String.init)
     fault.body = place["body"].string
     fault.to = place["to"].string
     fault.keep = place["keep"].int ?? 0

@@ -24,6 +24,14 @@ private struct Listened {
 private func listen(_ words: String...) throws -> Listened { try Listened(words) }
 
 @Suite(.serialized) struct ListenCommandTests {
+  @Test(arguments: ["1\r\nX-Evil: 1", "1\n2"]) func idThatIsNoHeader_IsRefused(_ id: String) throws {
+    let scene = try Scene()
+
+    let result = try scene.run("listen", "http://127.0.0.1:9/", "--last-event-id", id)
+
+    #expect(result.code == 64 && result.errors.contains("--last-event-id"), "\(result.code) \(result.errors)")
+  }
+
   @Test func eachStateAndEvent_IsALineWithItsTime() throws {
     let server = CaseServer([.stream("id: 1\ndata: a \"b\"\n\n"), .stream("event: t\ndata: c\n\n")])
 

@@ -28,7 +28,7 @@ import WuKongIM
     settings.client.firstDelay = .milliseconds(20)
     settings.client.maximumDelay = .milliseconds(50)
     settings.drain = total == nil ? .milliseconds(300) : .seconds(10_000)
-    settings.total = total
+    if let total { settings.total = total }
     settings.patience = .milliseconds(100)
     let workload = try WuKongWorkload(settings: settings)
     var sessions: [SessionRecord] = []

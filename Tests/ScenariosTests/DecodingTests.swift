@@ -200,7 +200,7 @@ import Testing
   @Test func faultsKeepTheirKeys() throws {
     let faults = try load(
       valid(
-        #""endpoint": {"mock": {"faults": [{"kind": "stall", "at": {"time": "2s"}, "for": "3s", "comments": true, "sessions": 0.5, "times": "always", "connection": 2, "probability": 0.25}, {"kind": "status", "code": 429, "retry_after": "2", "sessions": [1, 5]}, {"kind": "redirect", "loop": true}]}}"#
+        #""endpoint": {"mock": {"faults": [{"kind": "stall", "at": {"time": "2s"}, "for": "3s", "comments": true, "sessions": 0.5, "times": "always", "connection": 2, "probability": 0.25}, {"kind": "status", "code": 429, "retry_after": 2, "sessions": [1, 5]}, {"kind": "redirect", "loop": true}]}}"#
       )
     ).variants[0].scenario.endpoint.mock?.faults
 
@@ -216,7 +216,10 @@ import Testing
     status.code = 429
     status.retryAfter = "2"
     status.sessions = .list([1, 5])
-    #expect(faults == [stall, status, Fault(kind: .redirect)])
+    // A loop turns for ever.
+    var loop = Fault(kind: .redirect)
+    loop.times = nil
+    #expect(faults == [stall, status, loop])
   }
 
   @Test(arguments: [

@@ -53,13 +53,17 @@ enum ListenCommand {
     } catch let error as EngineError {
       throw CommandFailure(.usage, error.description)
     }
+    let lastEventID = invocation.value("--last-event-id") ?? ""
+    if lastEventID.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+      throw CommandFailure(.usage, "--last-event-id: holds a control character; expected text of one line, as a header can carry it")
+    }
     let printer = ListenPrinter(request.secrets)
     var listener = ListenSession.Listener()
     listener.changed = { printer.changed($0, $1) }
     listener.received = { printer.received($0, $1) }
     Interrupts.watch()
     let session = try ListenSession(
-      settings, lastEventID: invocation.value("--last-event-id") ?? "",
+      settings, lastEventID: lastEventID,
       maxEvents: try invocation.integer("--max-events", in: 1...Int.max), duration: try invocation.duration("--for"),
       listener: listener)
     try session.run { Interrupts.seen > 0 || printer.readerIsGone }

@@ -57,7 +57,7 @@ final class WuKongRunner {
     settings.isSecure = address.isSecure
     settings.secure = secureSettings
     settings.headers = scenario.endpoint.headers.map { ($0.name, $0.value) }
-    settings.total = scenario.client.timeouts.totalIsAsked ? scenario.client.timeouts.total : nil
+    settings.total = scenario.client.timeouts.total
     settings.client.connectTimeout = scenario.client.timeouts.connect
     settings.seed = scenario.seed &+ UInt64(repetition)
     settings.variant = Int32(variantNumber)
