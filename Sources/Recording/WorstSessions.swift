@@ -7,7 +7,7 @@ package import Primitives
 package struct WorstSession: Sendable, Equatable {
   package var session: Int64
   package var repetition: Int32 = 0
-  /// "completed", "failed", …; empty where the session is listed for its recovery and was live still.
+  /// "completed", "failed", …; empty for as long as the session is live.
   package var outcome = ""
   package var error = ""
   package var disconnects: Int64 = 0
@@ -18,6 +18,8 @@ package struct WorstSession: Sendable, Equatable {
   package var corrupted: Int64 = 0
   /// Loss to first new event in ns, of the slowest of all recoveries; −1 where it is not listed for that.
   package var recovery: Int64 = -1
+  /// Which of its disconnections that was, from 1.
+  package var disconnection: Int64 = 0
 
   package init(session: Int64) { self.session = session }
 
@@ -47,6 +49,11 @@ package struct WorstSessions: Sendable {
     session.duplicated = record.duplicated
     session.reordered = record.reordered
     session.corrupted = record.corrupted
+    for index in slow.indices where slow[index].session == record.session && slow[index].repetition == record.repetition {
+      (session.recovery, session.disconnection) = (slow[index].recovery, slow[index].disconnection)
+      slow[index] = session
+    }
+    (session.recovery, session.disconnection) = (-1, 0)
     add(session)
   }
 
@@ -55,6 +62,7 @@ package struct WorstSessions: Sendable {
     var session = WorstSession(session: record.session)
     session.repetition = record.repetition
     session.disconnects = Int64(record.number)
+    session.disconnection = Int64(record.number)
     session.recovery = record.firstNewEvent - record.detected
     add(session)
   }
@@ -91,6 +99,7 @@ extension WorstSession {
       "undelivered": .integer(undelivered), "duplicated": .integer(duplicated),
       "reordered": .integer(reordered),
       "corrupted": .integer(corrupted), "recovery_ms": recovery < 0 ? .null : .number(Double(recovery) / 1e6),
+      "disconnection": disconnection == 0 ? .null : .integer(disconnection),
     ])
   }
 
@@ -107,6 +116,7 @@ extension WorstSession {
     duplicated = count("duplicated")
     reordered = count("reordered")
     corrupted = count("corrupted")
+    disconnection = count("disconnection")
     if let milliseconds = json["recovery_ms"]?.asDouble, milliseconds >= 0, milliseconds < 1e12 {
       recovery = Int64((milliseconds * 1e6).rounded())
     }
@@ -116,7 +126,7 @@ extension WorstSession {
   package var why: String {
     if recovery >= 0 {
       return
-        "slowest recovery: \(JSONValue.numberText((Double(recovery) / 1e4).rounded() / 100)) ms after disconnection \(disconnects)"
+        "slowest recovery: \(JSONValue.numberText((Double(recovery) / 1e4).rounded() / 100)) ms after disconnection \(disconnection) of \(disconnects)"
     }
     let counts = [
       (lost, "lost"), (undelivered, "undelivered"), (duplicated, "duplicated"), (reordered, "reordered"),

@@ -50,7 +50,19 @@ import Testing
     worst.add(Self.ended(1, lost: 1))
 
     #expect(worst.all.map(\.session) == [1, 9, 8, 7])
-    #expect(worst.all[1].why == "slowest recovery: 9 ms after disconnection 2")
+    #expect(worst.all[1].why == "slowest recovery: 9 ms after disconnection 2 of 2")
+  }
+
+  /// A recovery is known before its session has ended.
+  @Test func slowestRecovery_SaysHowItsSessionEnded() {
+    var worst = WorstSessions()
+    worst.add(Self.recovered(5, after: 9_000_000))
+
+    worst.add(Self.ended(5, failed: true, disconnects: 7))
+
+    let slow = worst.all.first { $0.recovery >= 0 }
+    #expect(slow?.outcome == "failed" && slow?.error == "refused" && slow?.disconnects == 7 && slow?.disconnection == 2)
+    #expect(worst.all.count == 2)
   }
 
   @Test func jsonAndBack_IsTheSame() {

@@ -142,8 +142,8 @@ def cost(records, limits):
                          "the mock does for unpaced streams.\n")
     parts.append("### Ratios\n")
     parts.append(table(["what", "rounds", "ratio", "limit", "median within it"], [
-        [limit["what"], str(len(limit["ratios"])), cell(limit["ratios"], 2), f"{limit['at_most']:g}",
-         "–" if not limit["ratios"] else "yes" if statistics.median(limit["ratios"]) <= limit["at_most"] else "**no**"]
+        [limit["what"], str(len(limit["ratios"])), cell(limit["ratios"], 2), "none" if limit["at_most"] is None else f"{limit['at_most']:g}",
+         "–" if not limit["ratios"] or limit["at_most"] is None else "yes" if statistics.median(limit["ratios"]) <= limit["at_most"] else "**no**"]
         for limit in limits]))
     return "\n".join(parts)
 
