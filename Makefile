@@ -6,7 +6,7 @@ SECONDS_OF_FUZZ ?= 60
 # The finished program. It stays here whatever the platform.
 PROGRAM = .build/release/ssebench
 
-.PHONY: help setup build quickstart test interop real-llm fuzz bench install uninstall format lint clean
+.PHONY: help setup build quickstart test interop real-llm fuzz leaks bench install uninstall format lint clean
 
 help:
 	@echo 'make quickstart       set up, build, and run Scenarios/quickstart.json: a report in about a minute'
@@ -15,6 +15,7 @@ help:
 	@echo 'make interop          tests with real servers, SDKs and browsers (installs them under .build/)'
 	@echo 'make real-llm         a run against llama.cpp with a small real model'
 	@echo 'make fuzz             random and damaged input for the parsers (SECONDS_OF_FUZZ=$(SECONDS_OF_FUZZ))'
+	@echo 'make leaks            the tests of engine and transports under LeakSanitizer'
 	@echo 'make bench            the parser and decoder benchmarks'
 	@echo 'make install          program, manual page and completions under PREFIX=$(PREFIX)'
 	@echo 'make format, lint     lay the sources out, or say where they are not'
@@ -42,6 +43,9 @@ real-llm: build
 
 fuzz: setup
 	Tests/Fuzz/run.sh $(SECONDS_OF_FUZZ)
+
+leaks: setup
+	Tests/Leaks/run.sh
 
 bench: build
 	$(PROGRAM) bench

@@ -4,7 +4,7 @@
 // the first to the last sample at which at least 95 % of that repeat's peak of live sessions were live; counted from where
 // 99 % of the most sessions that ever streamed at once have had an event (a session takes its buffers with its first bytes,
 // whenever they come), without the first fifth of that span, at least 2 s (pools and caches still fill), and its last
-// twentieth (sessions are being torn down).
+// twentieth (sessions are being torn down). Of a plateau of over a minute the lowest sample of each second counts.
 
 package import Recording
 internal import Primitives
@@ -23,12 +23,13 @@ package enum MemoryAnalysis {
     let plateaus = repeats.map(plateau).filter { $0.count >= fewestSamples }
     (figures.perSessionBytes, figures.perSessionAbsentBecause) = perSession(repeats)
     figures.allocationsPerEvent = allocations(plateaus)
-    guard let fit = slope(plateaus) else { return figures }
+    let lows = plateaus.map(lowest)
+    guard let fit = slope(lows) else { return figures }
     figures.slopeBytesPerToken = fit
     var random = SeededRandom(seed: seed, purpose: "memory slope")
     var slopes: [Double] = []
     for _ in 0..<resamples {
-      let drawn = plateaus.map { resample($0, &random) }
+      let drawn = lows.map { resample($0, &random) }
       if let slope = slope(drawn) { slopes.append(slope) }
     }
     slopes.sort()
@@ -43,6 +44,14 @@ package enum MemoryAnalysis {
   /// What the harness's own books may take over a plateau, in bytes: lists and buffers that grow once. The interval is
   /// widened by it, since readings to the byte would call every such step a growth.
   package static let ownBooks = 32_768.0
+
+  /// Of a plateau of over a minute, the lowest sample of each second: what finished sessions leave waits up to a second for the disk,
+  /// so that the readings between go up and down in waves, and the waves with the load's.
+  static func lowest(_ plateau: [MemorySample]) -> [MemorySample] {
+    guard let first = plateau.first, let last = plateau.last, last.time - first.time > 60_000_000_000 else { return plateau }
+    return Dictionary(grouping: plateau) { ($0.time - first.time) / 1_000_000_000 }
+      .sorted { $0.key < $1.key }.compactMap { $0.value.min { $0.held < $1.held } }
+  }
 
   /// The samples of one repeat that count for its slope.
   package static func plateau(_ samples: [MemorySample]) -> [MemorySample] {

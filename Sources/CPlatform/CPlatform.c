@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CPlatform.h"
 
+#include <stdlib.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -68,8 +69,13 @@ uint32_t CPlatform_crc32c(uint32_t crc, const void *bytes, size_t count) {
 
 bool CPlatform_has_jemalloc(void) {
 #ifdef HAS_JEMALLOC
-  uint64_t ignored;
-  return CPlatform_mallctl_read("stats.allocated", &ignored);
+  // It may be there and not be asked: another allocator may stand before it (preloaded, a sanitizer's).
+  uint64_t before, after;
+  if (!CPlatform_mallctl_read("thread.allocated", &before)) return false;
+  void *volatile block = malloc(1 << 16);
+  bool isAsked = CPlatform_mallctl_read("thread.allocated", &after) && after - before >= 1 << 16;
+  free(block);
+  return isAsked;
 #else
   return false;
 #endif

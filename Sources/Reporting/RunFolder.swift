@@ -98,10 +98,11 @@ package final class RunFolder {
     try note { () throws(ReportFileError) in try series.append(row.csvLine(variantName: variantName)) }
   }
 
-  /// Makes room for a variant's samples, ten minutes of them: an array that doubles would show in the very figures it
+  /// Makes room for all of a variant's samples and seconds: an array that doubles would show in the very figures it
   /// holds. To be called before the idle state is read.
   package func expectMemory(of variantName: String) {
     if memorySeries[variantName] == nil { memorySeries[variantName] = MemorySeries() }
+    if seconds[variantName] == nil { seconds[variantName] = Thinner(limit: ChartData.mostPoints, isReserved: true) }
   }
 
   package func append(_ sample: MemorySample, variantName: String) throws(ReportFileError) {

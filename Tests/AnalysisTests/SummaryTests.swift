@@ -281,6 +281,31 @@ import TestSupport
     #expect(try #require(figures.slopeLow) <= 0)
   }
 
+  /// Rows on their way to the disk, in waves that grow with the load's own: what lies beneath them counts.
+  @Test(arguments: [0.0, 0.5]) func wavesAreNoGrowth(slope: Double) throws {
+    var random = SeededRandom(seed: 9, purpose: "waves")
+    let samples = (0..<6_000).map { index -> MemorySample in
+      var sample = MemorySample()
+      sample.time = Int64(index) * 50_000_000
+      sample.live = 2_000
+      sample.streaming = 2_000
+      sample.tokens = Int64(index) * 1_000
+      let height = 140_000 + 40 * Double(index)
+      sample.allocated = Int64(36_000_000 + slope * Double(sample.tokens) + height * Double(index % 20) / 20 + random.uniform() * 2_000)
+      return sample
+    }
+
+    let figures = MemoryAnalysis.figures(samples)
+
+    let low = try #require(figures.slopeLow)
+    let found = try #require(figures.slopeBytesPerToken)
+    if slope == 0 {
+      #expect(low <= 0 && abs(found) < 0.01)
+    } else {
+      #expect(low > 0 && abs(found - slope) < 0.05 * slope)
+    }
+  }
+
   @Test func tooFewSamples_GiveNoSlope() {
     #expect(MemoryAnalysis.figures([]).slopeBytesPerToken == nil)
   }

@@ -243,4 +243,24 @@ import Testing
 
     #expect(!(result.output + result.errors).contains("\u{1B}"))
   }
+
+  #if os(Linux)
+  /// jemalloc is linked, and another allocator stands before it: no figure may be taken from counters that stand still.
+  @Test func otherAllocator_LeavesMemoryUnmeasured() throws {
+    let libc = try #require(
+      String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n").lazy
+        .compactMap { $0.split(separator: " ").last }.first { $0.hasPrefix("/") && $0.contains("/libc.so") })
+    let scene = try Scene()
+
+    let result = try scene.run(
+      scenario: Scene.small, "--set", "measure.memory=true", environment: ["LD_PRELOAD": String(libc)])
+
+    #expect(isDone(result.code), "\(result.errors)")
+    let memory = try #require(try scene.variant()["memory"])
+    #expect(memory["absent_because"]?.asString == "this process allocates without jemalloc")
+    for key in ["per_session_bytes", "slope_bytes_per_token", "allocations_per_event", "peak_allocated_bytes"] {
+      #expect(memory[key]?.asDouble == nil, "\(key)")
+    }
+  }
+  #endif
 }

@@ -180,7 +180,7 @@ package enum DoctorRules {
   private static func jemalloc(_ machine: DoctorReadings, _ needs: DoctorNeeds?) -> Finding {
     if machine.hasJemalloc { return Finding("jemalloc", .ok, "allocations can be measured (jemalloc).") }
     return Finding(
-      "jemalloc", .note, "this build allocates without jemalloc: the memory figures will be null"
+      "jemalloc", .note, "this process allocates without jemalloc: the memory figures will be null"
         + (needs?.measuresMemory == true ? ", and the scenario asks for them." : "."),
       remedy: "build where libjemalloc-dev is installed, and do not preload another allocator")
   }

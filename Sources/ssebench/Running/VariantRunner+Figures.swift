@@ -34,7 +34,7 @@ extension VariantRunner {
       }
     }
     if scenario.measure.memory && !ProcessMeters.hasJemalloc {
-      variant.memoryAbsentBecause = "this build allocates without jemalloc"
+      variant.memoryAbsentBecause = "this process allocates without jemalloc"
     }
   }
 
