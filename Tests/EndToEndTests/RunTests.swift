@@ -247,8 +247,9 @@ import Testing
   #if os(Linux)
   /// jemalloc is linked, and another allocator stands before it: no figure may be taken from counters that stand still.
   @Test func otherAllocator_LeavesMemoryUnmeasured() throws {
+    let maps = try #require(try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd())
     let libc = try #require(
-      String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n").lazy
+      String(decoding: maps, as: UTF8.self).split(separator: "\n").lazy
         .compactMap { $0.split(separator: " ").last }.first { $0.hasPrefix("/") && $0.contains("/libc.so") })
     let scene = try Scene()
 
