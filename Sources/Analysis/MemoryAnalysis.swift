@@ -24,7 +24,11 @@ package enum MemoryAnalysis {
     (figures.perSessionBytes, figures.perSessionAbsentBecause) = perSession(repeats)
     figures.allocationsPerEvent = allocations(plateaus)
     let lows = plateaus.map(lowest)
-    guard let fit = slope(lows) else { return figures }
+    guard let fit = slope(lows) else {
+      figures.slopeAbsentBecause =
+        "fewer than \(fewestSamples) readings while all sessions were live and streaming: longer streams, or more of them at once, would give it"
+      return figures
+    }
     figures.slopeBytesPerToken = fit
     var random = SeededRandom(seed: seed, purpose: "memory slope")
     var slopes: [Double] = []

@@ -171,6 +171,7 @@ package enum VariantFigures {
       "per_session_absent_because": Figure.word(memory.perSessionAbsentBecause),
       "slope_bytes_per_token": Figure.real(memory.slopeBytesPerToken), "ci95": interval, "flat": Figure.yes(flat),
       "growth": Figure.yes(growth), "allocations_per_event": Figure.real(memory.allocationsPerEvent),
+      "slope_absent_because": Figure.word(memory.slopeBytesPerToken == nil ? memory.slopeAbsentBecause : nil),
       "allocated_bytes_per_event": Figure.real(memory.allocatedBytesPerEvent),
       // Whose allocations the two figures above are.
       "allocations_of": Figure.word(memory.countsWholeProcess.map { $0 ? "process" : "workers" }),

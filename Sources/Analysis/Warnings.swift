@@ -136,6 +136,11 @@ package enum Warnings {
         "truncated_streams", "\(truncated) streams ended without the end marker of their API.",
         "Users of these streams saw an answer cut short: look at proxies' time limits and at the server's log.")
     }
+    if total.counters.undecodable > 0 {
+      add(
+        "undecodable", "\(total.counters.undecodable) events were not what their API sends, and count as no token.",
+        "Look at one stream with `ssebench listen`, or record it and run `ssebench extract` over it.")
+    }
     if let asked = variant.modelAsked {
       let others = variant.models.keys.filter { $0 != asked && !$0.hasPrefix(asked + "-") }.sorted()
       if !others.isEmpty {

@@ -201,14 +201,14 @@ package final class ListenSession: TransferReceiver {
       return
     }
     if let retry = parser.retry { serverRetry = retry }
+    tries = settings.triesBefore(tries, openFor: openedAt.map { (at - $0).value } ?? -1, events: Int64(connectionEvents))
     let facts = facts(end, timeout: timeout)
     switch settings.nextStep(facts) {
     case .complete:
       close(reason: sawMarker ? "end_marker" : head.status == 204 ? "http_204" : "end", at)
     case .fail(let kind, let detail): close(reason: kind.word, detail: detail, at)
     case .retry(let delay, _):
-      let openFor = openedAt.map { (at - $0).value } ?? 0
-      tries = settings.triesAfter(tries, openFor: openFor, events: Int64(connectionEvents))
+      tries += 1
       retryAt = at + Nanoseconds(delay)
       var detail = ""
       if case .failed(_, let words) = end { detail = words }

@@ -96,7 +96,7 @@ package struct SessionSettings: Sendable {
     if self.client.ignoresContentType { contentTypes = [] }
     // Foundation's limit comes first; this one is for when it does not.
     if self.client.leavesIdleToFoundation { idleTimeout += 2_000_000_000 }
-    model = isLLM && scenario.request.body == nil ? scenario.request.model : nil
+    model = isLLM ? scenario.request.body.map { $0["model"]?.asString } ?? scenario.request.model : nil
     endpoint = RequestBuilder.endpoint(scenario, api: api, mockURLs: mockURLs)
     if stack == .raw, let objection = RawTransport.objection(to: endpoint) { throw EngineError(objection) }
   }

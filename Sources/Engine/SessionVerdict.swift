@@ -194,11 +194,13 @@ extension SessionSettings {
     return overflow ? .max : nanoseconds
   }
 
-  /// The count of tries in a row after one more end: a connection that was open for long, or one that brought events
+  /// The count of tries in a row that an end adds to: a connection that was open for long, or one that brought events
   /// under the standard's policy, begins anew.
-  func triesAfter(_ tries: Int, openFor: Int64, events: Int64) -> Int {
+  ///
+  /// - Parameter openFor: −1 where it was never open.
+  func triesBefore(_ tries: Int, openFor: Int64, events: Int64) -> Int {
     let isFresh = openFor >= reconnect.resetAfter.value || policy == .whatwg && events > 0
-    return isFresh ? 1 : tries + 1
+    return isFresh ? 0 : tries
   }
 
   /// Why a connection ended, in a stable word: an error kind, `end` for a finished body, `cut` for one that was not.

@@ -30,6 +30,10 @@ extension Worker {
     guard session.pointee.task != nil else { return false }
     let id = Array(session.pointee.parser.lastEventID)
     session.pointee.task?.delivered(id: id)
+    // The first chunk of an error's body is an error to the library's user.
+    if !session.pointee.errorBody.isEmpty {
+      session.pointee.errorBody.withUnsafeBytes { _ = session.pointee.task?.body($0, at: .now()) }
+    }
     let signals = session.pointee.task?.ended(end) ?? []
     return signals == [.closed] && session.pointee.connectionOpened < 0
   }

@@ -89,6 +89,11 @@ extension Worker {
   }
 
   private func passedTimeout(_ session: UnsafeMutablePointer<Session>, _ now: Int64) -> SessionErrorKind? {
+    if transport.hasBacklog {
+      // What the server sent may wait here: it is not silent before that is dealt with.
+      session.pointee.lastActivity = max(session.pointee.lastActivity, now - settings.idleTimeout + Self.linger)
+      return nil
+    }
     if session.pointee.connectionEvents == 0,
       now >= max(session.pointee.connectionSent, session.pointee.connectionStart) + settings.firstEventTimeout
     {
@@ -98,7 +103,7 @@ extension Worker {
   }
 
   private func timeOut(_ place: Int, _ kind: SessionErrorKind, _ now: Int64) {
-    var facts = facts(place, .cut)
+    var facts = facts(place, .cut, now)
     facts.timeout = kind
     facts.isSilent = false
     close(place, settings.nextStep(facts), now)
@@ -113,7 +118,7 @@ extension Worker {
     finishParser(session, at)
     // A last line that is not what it should be has decided the end.
     guard session.pointee.phase != .closing else { return }
-    let facts = facts(place, end)
+    let facts = facts(place, end, at)
     if session.pointee.status == 0, case .failed = end {} else { finishHeadOnly(session) }
     act(on: settings.nextStep(facts), place, at, end: end)
   }
@@ -131,7 +136,7 @@ extension Worker {
     if session.pointee.parser.retry ?? -1 >= 0 { session.pointee.retry = session.pointee.parser.retry ?? -1 }
   }
 
-  private func facts(_ place: Int, _ end: TransferEnd) -> ConnectionFacts {
+  private func facts(_ place: Int, _ end: TransferEnd, _ at: Int64) -> ConnectionFacts {
     let session = sessions + place
     var facts = ConnectionFacts(end: end)
     facts.status = Int(session.pointee.status)
@@ -148,7 +153,9 @@ extension Worker {
     if facts.retryAfter != nil { facts.wallSeconds = Int64(StreamSocket.wallMilliseconds() / 1_000) }
     if let retry = session.pointee.parser.retry { session.pointee.retry = retry }
     facts.serverRetry = session.pointee.retry
-    facts.tries = Int(session.pointee.tries)
+    facts.tries = settings.triesBefore(
+      Int(session.pointee.tries), openFor: session.pointee.connectionOpened >= 0 ? at - session.pointee.connectionOpened : -1,
+      events: session.pointee.connectionEvents)
     facts.errorBody = String(decoding: session.pointee.errorBody, as: UTF8.self)
     facts.random = random.uniform()
     facts.isSilent = endTask(session, end)
@@ -211,8 +218,7 @@ extension Worker {
     if session.pointee.connectionOpened >= 0 || session.pointee.recovery == nil { lost(place, at, end) }
     let openFor = session.pointee.connectionOpened >= 0 ? at - session.pointee.connectionOpened : -1
     session.pointee.tries = Int32(
-      clamping: settings.triesAfter(
-        Int(session.pointee.tries), openFor: session.pointee.connectionOpened >= 0 ? openFor : -1, events: session.pointee.connectionEvents))
+      clamping: 1 + settings.triesBefore(Int(session.pointee.tries), openFor: openFor, events: session.pointee.connectionEvents))
     if restarting {
       session.pointee.restartedTokens += session.pointee.tokenEvents - session.pointee.restartedBefore
       session.pointee.restartedBefore = session.pointee.tokenEvents
@@ -220,7 +226,8 @@ extension Worker {
       session.pointee.parser.reset(keepingLastEventID: false)
     }
     if let recovery = session.pointee.recovery, recovery.record.delayAsked < 0 {
-      recovery.record.delayAsked = settings.reconnectionTime(session.pointee.retry)
+      // With the standard's policy the time that the server, or the default, asked for; else what the policy made of it.
+      recovery.record.delayAsked = settings.policy == .whatwg ? settings.reconnectionTime(session.pointee.retry) : delay
     }
     session.pointee.phase = .waiting
     session.pointee.retryAt = at + delay

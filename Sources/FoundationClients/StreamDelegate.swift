@@ -32,14 +32,7 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     let at = Instant.now()
-    var head = ResponseHead()
-    if let response = response as? HTTPURLResponse {
-      head.status = response.statusCode
-      head.contentType = response.value(forHTTPHeaderField: "Content-Type") ?? ""
-      head.contentEncoding = response.value(forHTTPHeaderField: "Content-Encoding") ?? ""
-      head.retryAfter = response.value(forHTTPHeaderField: "Retry-After")
-      head.location = response.value(forHTTPHeaderField: "Location")
-    }
+    let head = (response as? HTTPURLResponse).map { ResponseHead($0) } ?? ResponseHead()
     let key = key(dataTask)
     let isCoded = !["", "identity"].contains(head.contentEncoding.lowercased())
     opened.withLock { $0[key] = isCoded }
@@ -61,6 +54,14 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     let key = key(task)
     let isCoded = opened.withLock { $0.removeValue(forKey: key) }
     var end = TransferEnd(error, isOpen: isCoded != nil)
+    if isCoded == nil && end == .complete {
+      // A redirect that leads nowhere: Foundation ends the task without an error and without having shown its head.
+      if let response = task.response as? HTTPURLResponse {
+        inbox.put(.head(key: key, ResponseHead(response), at: at))
+      } else {
+        end = .failed(.protocolViolation, detail: "Foundation ended the request without a response")
+      }
+    }
     if isCoded == true && end == .cut {
       end = .failed(.unsupportedEncoding, detail: "Foundation could not decode the body's Content-Encoding")
     }
@@ -71,7 +72,27 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    completionHandler(followsRedirects ? request : nil)
+    guard followsRedirects, [301, 302, 303, 307, 308].contains(response.statusCode) else {
+      completionHandler(nil)
+      return
+    }
+    var next = request
+    // 307 and 308 keep the method and the body; Foundation keeps the method alone.
+    if response.statusCode >= 307, let asked = task.originalRequest, next.httpMethod == asked.httpMethod, next.httpBody == nil {
+      next.httpBody = asked.httpBody
+    }
+    completionHandler(next)
+  }
+}
+
+extension ResponseHead {
+  init(_ response: HTTPURLResponse) {
+    self.init()
+    status = response.statusCode
+    contentType = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+    contentEncoding = response.value(forHTTPHeaderField: "Content-Encoding") ?? ""
+    retryAfter = response.value(forHTTPHeaderField: "Retry-After")
+    location = response.value(forHTTPHeaderField: "Location")
   }
 }
 
@@ -98,7 +119,11 @@ extension TransferEnd {
         .tls
       case .httpTooManyRedirects: .redirectLoop
       case .cannotDecodeContentData, .cannotDecodeRawData: .unsupportedEncoding
+      // libcurl's "nothing came back", which Foundation on Linux puts among the bad answers.
+      case .badServerResponse where detail.contains("Empty reply"): .reset
       case .badServerResponse, .cannotParseResponse, .unsupportedURL, .badURL: .protocolViolation
+      // On Linux what TLS says comes without a code of its own.
+      case .unknown where detail.contains("SSL") || detail.contains("certificate"): .tls
       default: nil
       }
     // Foundation on Linux has no code of its own for a body that ends too early.

@@ -127,9 +127,9 @@ package final class URLSessionTransport: Transport {
 
   package func handle(_ readiness: Readiness) {}
 
-  package func nextDeadline() -> Instant? {
-    resumed.isEmpty && takenHead == taken.count && inbox.isEmpty ? nil : Instant(nanoseconds: 0)
-  }
+  package var hasBacklog: Bool { takenHead < taken.count || !inbox.isEmpty }
+
+  package func nextDeadline() -> Instant? { resumed.isEmpty && !hasBacklog ? nil : Instant(nanoseconds: 0) }
 
   /// What one turn hands over at most, so that under a flood the timers of other sessions have theirs: arrivals, bytes
   /// (of which the last arrival may bring more), and arrivals looked at, for most may be of places that are closed.

@@ -92,6 +92,7 @@ package struct MemoryFigures: Sendable {
   /// Never below 0; nil with the reason beside it.
   package var perSessionBytes: Double?
   package var perSessionAbsentBecause: String?
+  package var slopeAbsentBecause: String?
   package var slopeBytesPerToken: Double?
   package var slopeLow: Double?
   package var slopeHigh: Double?

@@ -118,6 +118,7 @@ enum VariantFile {
     .object([
       "per_session_bytes": RecordFile.real(memory.perSessionBytes),
       "per_session_absent_because": RecordFile.text(memory.perSessionAbsentBecause), "slope": RecordFile.real(memory.slopeBytesPerToken),
+      "slope_absent_because": RecordFile.text(memory.slopeAbsentBecause),
       "slope_low": RecordFile.real(memory.slopeLow), "slope_high": RecordFile.real(memory.slopeHigh),
       "allocations_per_event": RecordFile.real(memory.allocationsPerEvent),
       "allocated_bytes_per_event": RecordFile.real(memory.allocatedBytesPerEvent),
@@ -133,6 +134,7 @@ enum VariantFile {
     var memory = MemoryFigures()
     memory.perSessionBytes = tree["per_session_bytes"]?.asDouble
     memory.perSessionAbsentBecause = tree["per_session_absent_because"]?.asString
+    memory.slopeAbsentBecause = tree["slope_absent_because"]?.asString
     memory.slopeBytesPerToken = tree["slope"]?.asDouble
     memory.slopeLow = tree["slope_low"]?.asDouble
     memory.slopeHigh = tree["slope_high"]?.asDouble

@@ -201,11 +201,18 @@ package final class RunFolder {
       var own = MemoryAnalysis.figures(series.samples.rows)
       own.peakAllocatedBytes = series.peakAllocated
       own.peakRSSBytes = series.peakRSS
+      if !variant.tokensKnown {
+        own.slopeBytesPerToken = nil
+        own.slopeLow = nil
+        own.slopeHigh = nil
+        own.slopeAbsentBecause = "tokens were not counted (the decoder is none)"
+      }
       var figures = variant.memory ?? own
       if figures.slopeBytesPerToken == nil {
         figures.slopeBytesPerToken = own.slopeBytesPerToken
         figures.slopeLow = own.slopeLow
         figures.slopeHigh = own.slopeHigh
+        figures.slopeAbsentBecause = own.slopeAbsentBecause
       }
       figures.perSessionBytes = figures.perSessionBytes ?? own.perSessionBytes
       figures.perSessionAbsentBecause = figures.perSessionBytes == nil ? own.perSessionAbsentBecause : nil

@@ -27,6 +27,8 @@ struct CurlFailure {
         .tls
       case CURLE_TOO_MANY_REDIRECTS: .redirectLoop
       case CURLE_BAD_CONTENT_ENCODING: .unsupportedEncoding
+      case CURLE_RECV_ERROR where words.contains("CONNECT tunnel failed"): .refused
+      case CURLE_RECV_ERROR where words.contains("Too large response headers"): .protocolViolation
       case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_OUT_OF_MEMORY: .protocolViolation
       // CURLE_TOO_LARGE of libcurl 8.6 and later: what older ones call out of memory, a head beyond all limits.
       case _ where code.rawValue == 100: .protocolViolation

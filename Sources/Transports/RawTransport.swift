@@ -281,10 +281,14 @@ package final class RawTransport: Transport {
       headers.append(header)
     }
     var text = line
-    if !headers.contains(where: { $0.name.lowercased() == "host" }) { text += "Host: \(host)\r\n" }
+    // A header that the user sets wins.
+    func isOwn(_ names: String...) -> Bool { !headers.contains { names.contains($0.name.lowercased()) } }
+    if isOwn("host") { text += "Host: \(host)\r\n" }
     for header in headers { text += "\(header.name): \(header.value)\r\n" }
-    if !body.isEmpty || endpoint.method == "POST" { text += "Content-Length: \(body.count)\r\n" }
-    if !endpoint.reusesConnections { text += "Connection: close\r\n" }
+    if !body.isEmpty || endpoint.method == "POST", isOwn("content-length", "transfer-encoding") {
+      text += "Content-Length: \(body.count)\r\n"
+    }
+    if !endpoint.reusesConnections, isOwn("connection") { text += "Connection: close\r\n" }
     text += "\r\n"
     return Array(text.utf8) + body
   }

@@ -33,6 +33,9 @@ package protocol Transport: AnyObject {
   /// Bytes of its tables for one place; nil where its memory is taken on threads of its own.
   var bytesPerPlace: Int? { get }
 
+  /// Whether arrivals wait on our side of the socket: a silence of any place may then be ours.
+  var hasBacklog: Bool { get }
+
   /// Whether one read of the socket may come as several calls of `bodyReceived` within one call of the transport.
   var splitsReads: Bool { get }
 }
@@ -40,6 +43,7 @@ package protocol Transport: AnyObject {
 extension Transport {
   package var peakQueuedBytes: Int { 0 }
   package var bytesPerPlace: Int? { nil }
+  package var hasBacklog: Bool { false }
   package var splitsReads: Bool { false }
 }
 
