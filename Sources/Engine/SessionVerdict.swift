@@ -198,7 +198,7 @@ extension SessionSettings {
   /// under the standard's policy, begins anew.
   ///
   /// - Parameter openFor: −1 where it was never open.
-  func triesBefore(_ tries: Int, openFor: Int64, events: Int64) -> Int {
+  package func triesBefore(_ tries: Int, openFor: Int64, events: Int64) -> Int {
     let isFresh = openFor >= reconnect.resetAfter.value || policy == .whatwg && events > 0
     return isFresh ? 0 : tries
   }

@@ -76,12 +76,8 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
       completionHandler(nil)
       return
     }
-    var next = request
-    // 307 and 308 keep the method and the body; Foundation keeps the method alone.
-    if response.statusCode >= 307, let asked = task.originalRequest, next.httpMethod == asked.httpMethod, next.httpBody == nil {
-      next.httpBody = asked.httpBody
-    }
-    completionHandler(next)
+    // After 307 and 308 Foundation on Linux repeats a POST without its body, whatever the request here holds.
+    completionHandler(request)
   }
 }
 

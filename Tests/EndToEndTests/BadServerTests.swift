@@ -229,4 +229,23 @@ import Testing
     #expect(try scene.errors() == ["truncated": 1])
     #expect(try scene.summary()["warnings"]?.asArray?.contains { $0["code"] == "errors_seen" } == true)
   }
+
+  #if os(Linux)
+  /// Foundation's URLSession stops the program at such an answer; what was measured before must not be lost with it.
+  @Test func answerThatEndsFoundation_LeavesAReport() throws {
+    let server = try ScriptedServer { connection in
+      guard connection.readRequest() != nil else { return }
+      connection.send("HTTP/1.1 200 OK\r\nContent-Ty")
+    }
+    defer { server.end() }
+    let scene = try Scene()
+
+    let result = try scene.run(scenario: Scene.foreign(server.url, api: "sse", client: #", "stack": "urlsession""#))
+
+    // A later Foundation may survive it; then the run has failed as any other.
+    #expect(result.code == 70 || result.code == 1, "\(result.code) \(result.errors)")
+    #expect(result.code != 70 || result.errors.contains("Foundation's URLSession has ended the process"))
+    #expect(try scene.folder.text("out/report.md").contains("# "))
+  }
+  #endif
 }

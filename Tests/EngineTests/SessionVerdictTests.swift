@@ -1,4 +1,5 @@
 import Engine
+import Primitives
 import Recording
 import Scenarios
 import Testing
@@ -220,6 +221,16 @@ import Transports
       #expect(draw(0) == delays[tries] && draw(0.999) >= delays[tries] / 2 && draw(0.999) < draw(0))
     }
     #expect(word(try settings(.sse, .backoff).nextStep(stream(.cut) { $0.tries = 5 })) == "truncated")
+  }
+
+  /// A connection that lasted sets the count back before the next delay is made of it, and before the tries are over.
+  @Test func lastingConnection_SetsTheTriesBack() throws {
+    let settings = try settings(.sse, .backoff) { $0.resetAfter = .seconds(1) }
+
+    #expect(settings.triesBefore(4, openFor: 1_000_000_000, events: 0) == 0)
+    #expect(settings.triesBefore(4, openFor: 999_999_999, events: 9) == 4)
+    #expect(settings.triesBefore(4, openFor: -1, events: 0) == 4)
+    #expect(try self.settings(.sse, .whatwg).triesBefore(4, openFor: 0, events: 1) == 0)
   }
 
   @Test func retryAfter_IsTheLeastDelay() throws {

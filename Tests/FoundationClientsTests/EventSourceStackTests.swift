@@ -61,6 +61,20 @@ import Testing
     #expect(five.errors.contains { $0.contains("broken") })
   }
 
+  /// In the library's own way too: only a refusal without a body is silent to its user.
+  @Test func aRefusalWithABody_IsAnErrorToTheLibrarysUser() throws {
+    let refused = LoopbackServer([.answer("404 Not Found", ["Connection: close"], "gone")])
+    defer { refused.stop() }
+    let broken = LoopbackServer([.answer("500 Oops", ["Connection: close"], "broken")])
+    defer { broken.stop() }
+
+    let four = try StackRun(#"{"stack": "eventsource", "fidelity": "faithful", \#(soon)}"#, refused)
+    let five = try StackRun(#"{"stack": "eventsource", "fidelity": "faithful", \#(soon)}"#, broken)
+
+    #expect(four.outcome == "failed http_4xx" && refused.requests.count == 1)
+    #expect(five.outcome == "failed http_5xx" && broken.requests.count == 4)
+  }
+
   @Test func aRefusalWithoutABody_IsNoErrorToTheLibrarysUser() throws {
     for (fidelity, requests) in [("strict", 1), ("faithful", 4)] {
       let server = LoopbackServer([.answer("404 Not Found", ["Content-Length: 0", "Connection: close"], "")])

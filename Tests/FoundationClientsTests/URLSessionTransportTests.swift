@@ -91,6 +91,19 @@ import Transports
     bench.transport.shutDown()
   }
 
+  @Test(arguments: ["", "Location: http://[::bad"]) func aRedirectToNowhere_HasItsStatus(_ location: String) throws {
+    let headers = ["Content-Length: 0", "Connection: close"] + (location.isEmpty ? [] : [location])
+    let server = LoopbackServer([.answer("302 Found", headers, "")])
+    defer { server.stop() }
+    let bench = try TransportBench(endpoint(server))
+
+    bench.transport.start(0, TransferRequest(), at: .now())
+    try bench.run { bench.recorder.end(0) != nil }
+
+    #expect(bench.recorder.heads[0]?.status == 302 || bench.recorder.end(0) != .complete)
+    bench.transport.shutDown()
+  }
+
   @Test(arguments: [true, false])
   func cancel_ClosesTheSocketAndReportsNothingMore(isFresh: Bool) throws {
     let server = LoopbackServer([.chunked(["data: a\n\n"], more: [.waitForClose])])

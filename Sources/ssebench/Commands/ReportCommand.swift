@@ -40,7 +40,7 @@ enum ReportCommand {
       Terminal.result(TerminalSummary.text(run.summary, folder: run.folder))
     }
     if invocation.has("--open") { try open(run.folder + "/report.html") }
-    return .success
+    return FoundationFault.isOver ? .software : .success
   }
 
   private static func open(_ path: String) throws {

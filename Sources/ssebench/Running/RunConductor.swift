@@ -49,6 +49,7 @@ final class RunConductor {
     live = try LiveView(options, loaded)
     defer { live?.end() }
     let folder = try makeFolder()
+    if parts.contains(where: \.scenario.client.stack.isURLSession) { FoundationFault.watch(folder: folder.path) }
     Interrupts.watch()
     prepareRecord(parts)
     do { try folder.begin(record) } catch { throw CommandFailure(.ioError, "\(error)") }
