@@ -1,7 +1,7 @@
 // An event's data through Foundation's JSONDecoder and Codable models, as app code reads it. In: bytes. Out: an EventReading. Where it differs
 // from the other decoders, because Foundation does: half of a surrogate pair in a text makes the event undecodable; of a key that
-// stands twice the first counts, not the last; a comma after the last member, and bad numbers and escapes in members that no model has,
-// go unnoticed.
+// stands twice the first counts, not the last; a comma after the last member, a byte order mark before the text, nesting beyond 256, and bad
+// numbers and escapes in members that no model has, go unnoticed.
 
 internal import Foundation
 internal import Primitives

@@ -82,6 +82,22 @@ import Testing
     #expect(vectors.error.contains(":2:"))
   }
 
+  @Test(arguments: [
+    (#"{"id":"b","feature":"f","input_b64":"","expect":[],"last_event_id":"","retry_ms":"x"}"#, "retry_ms"),
+    (#"{"id":"b","feature":"f","input_b64":"","expect":[{"event":"e"}],"last_event_id":""}"#, "without data"),
+    (#"{"id":"a","feature":"f","input_b64":"","expect":[],"last_event_id":""}"#, "earlier line"),
+  ])
+  func vectorThatCannotBe_IsNamedWithItsLine(_ line: String, _ word: String) throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let good = #"{"id":"a","feature":"f","input_b64":"","expect":[],"last_event_id":"","retry_ms":null}"#
+    try Data("\(good)\n\(line)\n".utf8).write(to: file)
+
+    let result = try run(["conformance", "--vectors", file.path])
+
+    #expect(result.code == 65 && result.error.contains(":2:") && result.error.contains(word), "\(result.error)")
+  }
+
   @Test func emptyAndInvalidInput_areFine() throws {
     #expect(try run(["parse"]).output == #"{"end":{"last_event_id":"","retry_ms":null,"bytes":0,"events":0}}"# + "\n")
     #expect(try run(["extract", "--api", "openai-chat"]).output.contains(#""terminal_seen":false"#))

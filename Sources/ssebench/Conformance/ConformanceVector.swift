@@ -63,6 +63,7 @@ struct ConformanceVector {
   var allowsOtherRetry: Bool
 
   static func read(_ file: String) throws -> [ConformanceVector] {
+    var ids: Set<String> = []
     let vectors = try lines(file).map { number, value in
       guard let id = value["id"]?.asString, let feature = value["feature"]?.asString,
         let input = value["input_b64"]?.asString.flatMap({ Data(base64Encoded: $0) }),
@@ -71,6 +72,13 @@ struct ConformanceVector {
         throw CommandFailure(
           .data, "\(file):\(number): not a vector; expected id, feature, input_b64, expect and last_event_id")
       }
+      guard expect.allSatisfy({ $0["data"]?.asString != nil }) else {
+        throw CommandFailure(.data, "\(file):\(number): expect: an event without data; expected objects with data, and event and id where they matter")
+      }
+      if let retry = value["retry_ms"], retry != .null, retry.asInt == nil {
+        throw CommandFailure(.data, "\(file):\(number): retry_ms: expected a whole number of milliseconds or null")
+      }
+      guard ids.insert(id).inserted else { throw CommandFailure(.data, "\(file):\(number): id: \"\(id)\" stands on an earlier line, too") }
       return ConformanceVector(
         id: id, feature: feature, input: Array(input),
         expected: VectorOutcome(
