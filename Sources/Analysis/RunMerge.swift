@@ -139,6 +139,7 @@ package struct RunMerge {
     sum.countsFromRequestStart = sum.countsFromRequestStart || own.countsFromRequestStart
     sum.hasLedger = sum.hasLedger || own.hasLedger
     if sum.numbering == .none { sum.numbering = own.numbering }
+    sum.oddStreamsRatio = sum.oddStreamsRatio ?? own.oddStreamsRatio
     sum.hasSLO = sum.hasSLO || own.hasSLO
     sum.isProbe = sum.isProbe || own.isProbe
     if let counts = own.wukongim {

@@ -224,6 +224,7 @@ package enum VariantFigures {
       "cpu_ns_per_event": Figure.real(Figure.ratio(cost, Double(counters.sampledEvents))),
       "bytes_per_cpu_s": Figure.real(Figure.ratio(Double(counters.sampledBytes), cost / 1e9)),
       "allocations_per_event": Figure.real(variant.parserAllocationsPerEvent),
+      "odd_streams_ratio": Figure.real(variant.oddStreamsRatio),
     ])
   }
 

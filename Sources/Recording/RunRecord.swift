@@ -193,6 +193,8 @@ package final class VariantRecord: @unchecked Sendable {
   package var tokensKnown = true
   /// Allocations of parser and extractor per event, in the sampled reads; nil where not counted.
   package var parserAllocationsPerEvent: Double?
+  /// The share of odd streams that the parser mode reads otherwise than the standard; nil: not tried.
+  package var oddStreamsRatio: Double?
 
   package init(name: String, client: JSONValue) {
     self.name = name

@@ -18,6 +18,7 @@ enum VariantFile {
       ("uses_mock", .bool(variant.usesMock)), ("has_slo", .bool(variant.hasSLO)),
       ("tokens_known", .bool(variant.tokensKnown)),
       ("parser_allocations_per_event", RecordFile.real(variant.parserAllocationsPerEvent)),
+      ("odd_streams_ratio", RecordFile.real(variant.oddStreamsRatio)),
     ])
     object["is_probe"] = .bool(variant.isProbe)
     if let counts = variant.wukongim { object["wukongim"] = .object(counts.json) }
@@ -69,6 +70,7 @@ enum VariantFile {
     variant.hasSLO = tree["has_slo"]?.asBool ?? false
     variant.tokensKnown = tree["tokens_known"]?.asBool ?? true
     variant.parserAllocationsPerEvent = tree["parser_allocations_per_event"]?.asDouble
+    variant.oddStreamsRatio = tree["odd_streams_ratio"]?.asDouble
     variant.isProbe = tree["is_probe"]?.asBool ?? false
     if let counts = tree["wukongim"] { variant.wukongim = WuKongRecord(json: counts) }
     if let memory = tree["memory"] { variant.memory = self.memory(memory) }

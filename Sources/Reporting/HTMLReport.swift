@@ -101,6 +101,13 @@ package enum HTMLReport {
     }
     page.table(["figure"] + summary.variants.map(name), rows, caption: "Variants side by side")
     page.raw("<p class=\"note\"><code>ssebench compare RUN</code> says which of these differences are more than noise.</p>")
+    let ranking = ClientRanking(summary)
+    guard !ranking.rows.isEmpty else { return }
+    page.heading("Clients, the cheapest first", id: "ranking")
+    page.table(
+      ClientRanking.columns, ranking.rows.map { row in row.enumerated().map { $0.offset == 1 ? .text($0.element) : .number($0.element) } },
+      caption: "Clients, the cheapest first")
+    page.raw("<p class=\"note\">\(ClientRanking.note)</p>")
   }
 
   private static func drawings(_ summary: Summary, _ charts: ChartData, _ page: inout HTMLPage) {

@@ -95,6 +95,13 @@ package enum MarkdownReport {
       ["figure"] + summary.variants.map { MarkdownPage.escaped($0["name"]?.asString ?? "") }, rows,
       right: Array(1...summary.variants.count))
     page.paragraph("`ssebench compare RUN` says which of these differences are more than noise.")
+    let ranking = ClientRanking(summary)
+    guard !ranking.rows.isEmpty else { return }
+    page.heading(2, "Clients, the cheapest first")
+    page.table(
+      ClientRanking.columns, ranking.rows.map { row in row.enumerated().map { $0.offset == 1 ? MarkdownPage.escaped($0.element) : $0.element } },
+      right: [0] + Array(2..<ClientRanking.columns.count))
+    page.paragraph(ClientRanking.note)
   }
 
   private static func latencies(

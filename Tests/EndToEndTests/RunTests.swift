@@ -244,6 +244,41 @@ import Testing
     #expect(!(result.output + result.errors).contains("\u{1B}"))
   }
 
+  // MARK: Clients compared
+
+  @Test func clientsCompared_AreRankedByWhatAnEventCosts() throws {
+    let scene = try Scene()
+
+    let result = try scene.run(
+      scenario: """
+        {
+          "name": "ranked",
+          "endpoint": { "mock": { "api": "openai-chat", "tokens": 40, "first_token": "5ms", "interval": "2ms" } },
+          "load": { "model": "closed", "concurrency": 5, "sessions": 5 },
+          "compare": { "client.parser": ["whatwg", "data-only", "lines", "eventsource"] },
+          "measure": { "repeats": 1 }
+        }
+        """)
+
+    #expect(isDone(result.code), "\(result.errors)")
+    let variants = try #require(try scene.summary()["variants"]?.asArray)
+    var costs: [String: Double] = [:]
+    var odd: [String: Double] = [:]
+    for variant in variants {
+      let name = try #require(variant["name"]?.asString)
+      costs[name] = variant["instrument"]?["cpu_s_per_million_events"]?.asDouble
+      odd[name] = variant["parser"]?["odd_streams_ratio"]?.asDouble
+    }
+    #expect(odd["whatwg"] == 0 && odd["data-only"] == 0)
+    #expect(odd["lines"] ?? 0 > 0.1 && odd["eventsource"] ?? 0 > 0.1, "\(odd)")
+    let report = try scene.folder.text("out/report.md")
+    let table = try #require(report.components(separatedBy: "## Clients, the cheapest first").last)
+    let order = table.split(separator: "\n").filter { $0.hasPrefix("|") }.dropFirst(2).prefix(4)
+      .map { String($0.split(separator: "|")[1]).trimmingCharacters(in: .whitespaces) }
+    #expect(order == costs.sorted { $0.value < $1.value }.map(\.key), "\(order) \(costs)")
+    #expect(try scene.folder.text("out/report.html").contains("Clients, the cheapest first"))
+  }
+
   #if os(Linux)
   /// jemalloc is linked, and another allocator stands before it: no figure may be taken from counters that stand still.
   @Test func otherAllocator_LeavesMemoryUnmeasured() throws {

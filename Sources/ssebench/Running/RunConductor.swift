@@ -240,6 +240,7 @@ final class RunConductor {
       runWallMilliseconds: startedAtMilliseconds, panel: panel,
       observer: followers.isEmpty ? nil : ObserverList(followers))
     runner.startAt = record.loadStarts.isEmpty ? startAt : nil
+    runner.comparesClients = record.variants.count > 1
     runner.willBegin = { [unowned self] begin in noteStart(part, repetition, begin, folder) }
     do {
       try runner.run(mockSettings: part.scenario.endpoint.url == nil ? part.scenario.endpoint.mock?.json : nil)

@@ -19,6 +19,7 @@ extension VariantRunner {
     variant.countsFromRequestStart = !settings.client.seesRequestSent
     variant.hasLedger = settings.hasLedger || scenario.client.reconnect.policy != .none
     variant.numbering = settings.verify != nil ? .rule : settings.usesMock ? .mock : .none
+    if comparesClients, variant.oddStreamsRatio == nil { variant.oddStreamsRatio = OddStreams.ratio(of: settings.parser) }
     variant.hasSLO = !scenario.slo.isEmpty
     variant.modelAsked = settings.model.map { secrets.scrub($0) }
     variant.tokensKnown = settings.decoder != .none || !settings.isLLM

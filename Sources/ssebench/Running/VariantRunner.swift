@@ -25,6 +25,8 @@ final class VariantRunner {
   private let observer: (any RunObserver)?
   /// When the load is to begin; nil: at once.
   var startAt: Instant?
+  /// Whether the run has variants whose parsers are held against the standard.
+  var comparesClients = false
   /// Told the instant 0 of the load before it comes.
   var willBegin: ((Instant) -> Void)?
 
