@@ -42,6 +42,7 @@ final class VariantRunner {
   var storms = StormWatch()
   private var nextMemorySample = Instant.now()
   var sampling = SamplingCost()
+  private let cpuAtStart = ProcessMeters.cpuSeconds
 
   /// What kept the engine from running to its end, in a sentence.
   private(set) var failure: String?
@@ -333,11 +334,12 @@ final class VariantRunner {
 
   // MARK: Memory
 
-  /// Twenty readings a second where memory is measured; what they cost is added up.
+  /// Twenty readings a second where memory is measured, two where they would take 1 % of the client's CPU; what they cost is added up.
   private func sampleMemory(_ reports: [WorkerReport], _ origin: Instant) {
     // Not before every worker has spoken: a reading without its account would be on another scale.
     guard scenario.measure.memory, Instant.now() >= nextMemorySample, reports.allSatisfy(\.hasPosted) else { return }
-    nextMemorySample = Instant.now() + .milliseconds(50)
+    let isDear = sampling.seconds > 0.008 * (ProcessMeters.cpuSeconds - cpuAtStart)
+    nextMemorySample = Instant.now() + .milliseconds(isDear ? 500 : 50)
     let start = CPUTime.ofThisThread
     var sample = ProcessMeters.sample()
     // This thread frees what workers hand over, so its account belongs to theirs.
