@@ -305,6 +305,7 @@ final class RunConductor {
     while let load = bisection.next {
       let point = try searchPoint(variant, load)
       let used = point.value.asDouble ?? load
+      if bisection.isKnown(used) { break }
       let name = variant.name(of: point, isOnly: loaded.variants.count == 1)
       var changes = variant.changes.asObject ?? JSONObject()
       changes[point.key] = point.value
