@@ -89,17 +89,16 @@ extension Worker {
   }
 
   private func passedTimeout(_ session: UnsafeMutablePointer<Session>, _ now: Int64) -> SessionErrorKind? {
-    if transport.hasBacklog {
-      // What the server sent may wait here: it is not silent before that is dealt with.
-      session.pointee.lastActivity = max(session.pointee.lastActivity, now - settings.idleTimeout + Self.linger)
-      return nil
-    }
     if session.pointee.connectionEvents == 0,
       now >= max(session.pointee.connectionSent, session.pointee.connectionStart) + settings.firstEventTimeout
     {
       return .timeoutFirstEvent
     }
-    return now >= session.pointee.lastActivity + settings.idleTimeout ? .timeoutIdle : nil
+    guard now >= session.pointee.lastActivity + settings.idleTimeout else { return nil }
+    if !transport.hasBacklog { return .timeoutIdle }
+    // What the server sent may wait here: it is not silent before that is dealt with.
+    session.pointee.lastActivity = now - settings.idleTimeout + Self.linger
+    return nil
   }
 
   private func timeOut(_ place: Int, _ kind: SessionErrorKind, _ now: Int64) {
