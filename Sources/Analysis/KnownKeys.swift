@@ -58,7 +58,7 @@ package struct KnownKeys: Sendable {
     variant.memory?.slopeLow = 0
     variant.memory?.slopeHigh = 0
     variant.hasLedger = true
-    variant.numbering = .mock
+    variant.numbering = .known
     variant.wukongim = WuKongRecord()
     variant.instrument.mockCPUSeconds = 0
     variant.total.counters.cancelled = 1

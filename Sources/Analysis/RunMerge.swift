@@ -208,8 +208,8 @@ package struct RunMerge {
     figures.perSessionBytes = mean(\.perSessionBytes)
     if figures.perSessionBytes == nil {
       figures.perSessionAbsentBecause = parts.lazy.compactMap(\.figures.perSessionAbsentBecause).first
-      figures.slopeAbsentBecause = parts.lazy.compactMap(\.figures.slopeAbsentBecause).first
     }
+    figures.slopeAbsentBecause = parts.lazy.compactMap(\.figures.slopeAbsentBecause).first
     figures.slopeBytesPerToken = mean(\.slopeBytesPerToken)
     figures.allocationsPerEvent = mean(\.allocationsPerEvent)
     figures.allocatedBytesPerEvent = mean(\.allocatedBytesPerEvent)

@@ -9,7 +9,7 @@ package enum SummarySchema {
     let variant = VariantRecord(name: "", client: .object(JSONObject()))
     variant.memory = MemoryFigures()
     variant.hasLedger = true
-    variant.numbering = .mock
+    variant.numbering = .known
     variant.hasSLO = true
     variant.wukongim = WuKongRecord()
     variant.instrument.mockCPUSeconds = 0

@@ -259,7 +259,7 @@ extension VariantRecord {
     let counters = total.counters
     switch numbering {
     case .none: return false
-    case .mock: return true
+    case .known: return true
     case .rule:
       let counted = counters.delivered + counters.duplicated
       return counted > 0 ? counters.unnumbered * 20 <= counted : counters.events == 0

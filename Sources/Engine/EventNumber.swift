@@ -42,9 +42,8 @@ package final class EventNumberRule {
     var tree: JSONValue?
     if case .json = sequence { tree = try? JSONReader.read(event.data) }
     if tree == nil && checksum != nil { tree = try? JSONReader.read(event.data) }
-    guard let place = number(of: event, tree, &prefix) else { return .none }
-    guard let number = place.number else { return .unusable }
-    guard let checksum else { return .number(number, isIntact: true) }
+    let found = number(of: event, tree, &prefix)
+    guard case .number(let number, _) = found, let checksum else { return found }
     let said = value(checksum.crc32c, tree)?.asString.flatMap { UInt32($0, radix: 16) }
     guard let text = value(checksum.of, tree)?.asString, let said else { return .number(number, isIntact: false) }
     return .number(number, isIntact: CRC32C.checksum(text.utf8) == said)
@@ -59,21 +58,22 @@ package final class EventNumberRule {
     return value
   }
 
-  /// nil: nothing is there; its number is nil where that is none.
-  private func number(of event: EventSlices, _ tree: JSONValue?, _ prefix: inout UInt64) -> (number: Int64?, Void)? {
+  /// The number, without a look at the checksum.
+  private func number(of event: EventSlices, _ tree: JSONValue?, _ prefix: inout UInt64) -> Mark {
+    func usable(_ number: Int64?) -> Mark { number.map { .number($0, isIntact: true) } ?? .unusable }
     switch sequence {
     // An event that names no id repeats that of an earlier one, and has no number of its own.
-    case .id: return event.fields.contains(.ownID) ? (numberOf(id: event.lastEventID, &prefix), ()) : nil
+    case .id: return event.fields.contains(.ownID) ? usable(numberOf(id: event.lastEventID, &prefix)) : .none
     case .json(let path):
-      guard let value = value(path, tree) else { return nil }
-      return (value.asInt.map(Int64.init) ?? value.asString.flatMap { Int64($0) }, ())
+      guard let value = value(path, tree) else { return .none }
+      return usable(value.asInt.map(Int64.init) ?? value.asString.flatMap { Int64($0) })
     case .regex:
       guard let pattern, let match = try? pattern.firstMatch(in: String(decoding: event.data, as: UTF8.self))
       else {
-        return nil
+        return .none
       }
       let group = match.output.count > 1 ? match.output[1] : match.output[0]
-      return (group.substring.flatMap { Int64($0) }, ())
+      return usable(group.substring.flatMap { Int64($0) })
     }
   }
 
@@ -84,8 +84,8 @@ package final class EventNumberRule {
     while start > 0 && (0x30...0x39).contains(id[start - 1]) { start -= 1 }
     if start == 1, id[0] == UInt8(ascii: "-") { start = 0 }
     guard start < id.count else { return nil }
-    // FNV-1a; 0 is left for "none seen".
-    let hash = id[..<start].reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } | 1
+    // 0 is left for "none seen".
+    let hash = UInt64(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: id[..<start]))) + 1
     if prefix == 0 { prefix = hash }
     return prefix == hash ? Int64(String(decoding: id[start...], as: UTF8.self)) : nil
   }

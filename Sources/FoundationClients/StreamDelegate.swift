@@ -72,12 +72,8 @@ final class StreamDelegate: NSObject, URLSessionDataDelegate, Sendable {
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    guard followsRedirects, [301, 302, 303, 307, 308].contains(response.statusCode) else {
-      completionHandler(nil)
-      return
-    }
     // After 307 and 308 Foundation on Linux repeats a POST without its body, whatever the request here holds.
-    completionHandler(request)
+    completionHandler(followsRedirects && ResponseHead(response).isRedirect ? request : nil)
   }
 }
 

@@ -171,8 +171,8 @@ package final class VariantRecord: @unchecked Sendable {
 
   package enum Numbering: String, Sendable {
     case none
-    /// The mock, which also says what it sent.
-    case mock
+    /// Ourselves: the mock, or the load's own producers, so that what was sent is known.
+    case known
     /// The server, read by the scenario's rule.
     case rule
   }

@@ -66,7 +66,7 @@ enum VariantFile {
     }
     variant.usesMock = tree["uses_mock"]?.asBool ?? false
     variant.numbering =
-      tree["numbering"]?.asString.flatMap { VariantRecord.Numbering(rawValue: $0) } ?? (variant.usesMock ? .mock : .none)
+      tree["numbering"]?.asString.flatMap { VariantRecord.Numbering(rawValue: $0) } ?? (variant.usesMock ? .known : .none)
     variant.hasSLO = tree["has_slo"]?.asBool ?? false
     variant.tokensKnown = tree["tokens_known"]?.asBool ?? true
     variant.parserAllocationsPerEvent = tree["parser_allocations_per_event"]?.asDouble

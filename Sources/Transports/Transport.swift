@@ -136,7 +136,7 @@ package struct ResponseHead: Sendable, Equatable {
   package init() {}
 
   /// Whether the status sends the client elsewhere (RFC 9110, 15.4; the redirect statuses of the Fetch Standard).
-  var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
+  package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 }
 
 /// How a transfer ended.

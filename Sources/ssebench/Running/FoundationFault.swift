@@ -10,8 +10,8 @@ enum FoundationFault {
   nonisolated(unsafe) private static var program: UnsafeMutablePointer<CChar>?
   nonisolated(unsafe) private static var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
   private static let message: StaticString = """
-    ssebench: Foundation's URLSession has ended the process (on Linux it does so at a trailer after the last chunk, and at a head that
-    is cut). What was measured until then follows. The stacks curl and raw take such answers: run that server with one of them.
+    ssebench: the fatal error above has ended the process. Foundation's URLSession on Linux ends it so at a trailer after the last chunk
+    and at a head that is cut; the stacks curl and raw take such answers. What was measured until then follows.
 
     """
 

@@ -18,7 +18,7 @@ extension VariantRunner {
     variant.usesMock = settings.usesMock
     variant.countsFromRequestStart = !settings.client.seesRequestSent
     variant.hasLedger = settings.hasLedger || scenario.client.reconnect.policy != .none
-    variant.numbering = settings.verify != nil ? .rule : settings.usesMock ? .mock : .none
+    variant.numbering = settings.verify != nil ? .rule : settings.usesMock ? .known : .none
     if comparesClients, variant.oddStreamsRatio == nil { variant.oddStreamsRatio = OddStreams.ratio(of: settings.parser) }
     variant.hasSLO = !scenario.slo.isEmpty
     variant.modelAsked = settings.model.map { secrets.scrub($0) }

@@ -68,7 +68,7 @@ final class WuKongRunner {
     variant.planned = (variant.planned ?? 0) + load.readers
     variant.usesMock = mock != nil
     variant.hasLedger = true
-    variant.numbering = .mock
+    variant.numbering = .known
     variant.tokensKnown = false
     connect(workload)
     let box = UncheckedBox(workload)
