@@ -103,6 +103,8 @@ extension SeededRandom {
   /// Marsaglia and Tsang, "A simple method for generating gamma variables" (2000); below shape 1 by their boost.
   mutating func gammaGap(cv: Double) -> Double {
     if cv == 1 { return exponential() }
+    // So narrow a distribution is a normal one to 1 part in 10,000; the general way would lose it in rounding, and at last never end.
+    if cv < 1e-4 { return max(0, 1 + cv * normal()) }
     let shape = 1 / (cv * cv)
     let d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3
     let c = 1 / (9 * d).squareRoot()

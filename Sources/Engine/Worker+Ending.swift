@@ -339,7 +339,7 @@ extension Worker {
     record.restartedTokens = session.pointee.restartedTokens
     record.tokensAfterCancel = session.pointee.tokensAfterCancel
     if session.pointee.cancelledAt >= 0 { record.cancelToClose = at - session.pointee.cancelledAt }
-    record.isFakeStreaming = isFake(session, record)
+    record.isFakeStreaming = outcome == .completed && isFake(session, record)
     record.metSLO = settings.slo.isEmpty ? nil : outcome == .completed && settings.slo.isMet(by: record)
     return record
   }

@@ -1,6 +1,7 @@
 // A summary becomes one screen of plain text for the end of `run`.
 
 package import Analysis
+internal import Foundation
 internal import Primitives
 internal import Recording
 
@@ -33,6 +34,8 @@ package enum TerminalSummary {
       }
       if warnings.count > 4 { text += "  and \(warnings.count - 4) more warnings in the report\n" }
     }
-    return text + "\n  report: \(folder)/report.md  (and report.html, summary.json)\n"
+    let made = ["report.md", "report.html", "summary.json"].filter { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }
+    guard let first = made.first else { return text + "\n  report: none could be written into \(folder)\n" }
+    return text + "\n  report: \(folder)/\(first)" + (made.count > 1 ? "  (and \(made.dropFirst().joined(separator: ", ")))" : "") + "\n"
   }
 }

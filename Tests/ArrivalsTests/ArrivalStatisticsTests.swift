@@ -54,6 +54,19 @@ import Testing
     #expect(abs(sample.lag1) < 5 / 2_000.0.squareRoot())
   }
 
+  /// However narrow: the plan ends, and its gaps are all but even.
+  @Test(arguments: [1e-300, 1e-160, 1e-9, 5e-5]) func narrowGammaGaps_AreAllButEven(cv: Double) {
+    let gaps = gaps(
+      seconds(
+        scenario(.gamma) {
+          $0.rate = 10
+          $0.cv = cv
+          $0.sessions = 1_000
+        }))
+
+    #expect(gaps.count >= 999 && gaps.allSatisfy { abs($0 * 10 - 1) < 10 * max(cv, 1e-8) })
+  }
+
   @Test(arguments: [0.25, 0.5, 1, 2, 4])
   func gammaGapsHaveTheirCV(cv: Double) {
     let sample = Moments(

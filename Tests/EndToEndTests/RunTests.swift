@@ -244,6 +244,27 @@ import Testing
     #expect(!(result.output + result.errors).contains("\u{1B}"))
   }
 
+  // MARK: Limits of the load
+
+  @Test(arguments: [1, 2, 7], ["drop", "queue"]) func maxLive_IsNotPassed(_ most: Int, _ beyond: String) throws {
+    let scene = try Scene()
+
+    let result = try scene.run(
+      scenario: """
+        {
+          "name": "bounded",
+          "endpoint": { "mock": { "api": "openai-chat", "tokens": 5, "first_token": "50ms", "interval": "10ms" } },
+          "load": { "model": "burst", "burst": { "sessions": 30 }, "max_live": \(most), "beyond": "\(beyond)" }
+        }
+        """)
+
+    #expect(isDone(result.code), "\(result.errors)")
+    let sessions = try #require(try scene.variant()["sessions"])
+    #expect(sessions["peak_live"]?.asInt == most)
+    #expect(sessions["started"]?.asInt == (beyond == "drop" ? most : 30))
+    #expect(sessions["dropped"]?.asInt == (beyond == "drop" ? 30 - most : 0))
+  }
+
   // MARK: Clients compared
 
   @Test func clientsCompared_AreRankedByWhatAnEventCosts() throws {

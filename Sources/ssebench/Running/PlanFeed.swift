@@ -54,7 +54,7 @@ enum PlanFeed {
             }
             return nil
           }
-          capacity = openCapacity(scenario, plan, shard) / threads + 1
+          capacity = share(openCapacity(scenario, plan, shard), thread, threads)
         }
       }
       return WorkerLoad(
@@ -86,7 +86,7 @@ enum PlanFeed {
   }
 
   /// Places of an open load: no more than may be live, than there are sessions, or than there are descriptors.
-  private static func openCapacity(_ scenario: Scenario, _ plan: Plan, _ shard: Shard?) -> Int {
+  static func openCapacity(_ scenario: Scenario, _ plan: Plan, _ shard: Shard?) -> Int {
     let descriptors = max(16, DescriptorLimit.current.soft - 128)
     let maxLive = scenario.load.maxLive.map { max(1, shard?.share(of: $0) ?? $0) }
     return [maxLive, plan.planned, descriptors].compactMap { $0 }.min() ?? descriptors

@@ -302,6 +302,7 @@ final class RunConductor {
   private func search(_ variant: LoadedScenario.Variant, _ repeats: Int, _ folder: RunFolder) throws -> Bool {
     guard let search = variant.scenario.load.search else { return true }
     var bisection = LoadSearch(from: search.from, to: search.to, tolerance: search.tolerance)
+    var missed = ""
     while let load = bisection.next {
       let point = try searchPoint(variant, load)
       let used = point.value.asDouble ?? load
@@ -315,16 +316,21 @@ final class RunConductor {
       for repetition in 0..<repeats {
         if try !runPart(part, number, repetition, folder) { return false }
       }
-      let met = meetsLimits(record.variants[number])
-      if !met { record.variants[number].isProbe = true }
+      let fault = limitFault(record.variants[number])
+      let met = fault == nil
+      if let fault {
+        record.variants[number].isProbe = true
+        missed = fault
+      }
       bisection.learn(point.value.asDouble == nil ? load : used, met: met)
     }
     let limit = bisection.best.map { "The highest \(search.key) that meets the limits is \(JSONValue.numberText($0))" }
     let above = bisection.worst.map { "; \(JSONValue.numberText($0)) does not" } ?? "; the search ended at its upper end"
+    let why = missed.isEmpty ? "" : " At the last load that did not: \(missed)"
     record.warnings.append(
       RunWarning(
         code: "search_result",
-        message: (limit ?? "Not even \(search.key) = \(JSONValue.numberText(search.from)) meets the limits") + above + ".",
+        message: (limit ?? "Not even \(search.key) = \(JSONValue.numberText(search.from)) meets the limits") + above + "." + why,
         hint: "Met means: 99 % of the sessions complete within the slo, and the load is really applied.",
         variant: loaded.variants.count > 1 ? variant.name : nil))
     return true
@@ -338,14 +344,15 @@ final class RunConductor {
     }
   }
 
-  private func meetsLimits(_ variant: VariantRecord) -> Bool {
+  /// Why a load does not meet its limits, in a sentence; nil where it does.
+  private func limitFault(_ variant: VariantRecord) -> String? {
     let counters = variant.total.counters
     let judged = counters.started - counters.cancelledAtEnd
-    guard judged > 0, Double(counters.good) >= 0.99 * Double(judged) else { return false }
+    guard judged > 0, Double(counters.good) >= 0.99 * Double(judged) else { return "\(counters.good) of \(judged) sessions met the slo." }
     var alone = record
     alone.variants = [variant]
     alone.warnings = []
-    return !Warnings.of(alone).contains { Judgement.invalidating.contains($0.code) }
+    return Warnings.of(alone).first { Judgement.invalidating.contains($0.code) }?.message
   }
 
   private func finish(_ folder: RunFolder) throws -> ExitCode {

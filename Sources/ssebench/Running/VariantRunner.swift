@@ -94,7 +94,7 @@ final class VariantRunner {
 
   /// The engine's life: its last reports, and how long the load took.
   private func runEngine(_ settings: SessionSettings, _ plan: Plan) throws -> (finals: [WorkerReport], length: Double) {
-    let threads = WorkerThreads.count(scenario, plan)
+    let threads = WorkerThreads.count(scenario, plan, mostLive: PlanFeed.openCapacity(scenario, plan, options.shard))
     let loads = PlanFeed.loads(scenario, plan: plan, threads: threads, only: options.session, shard: options.shard)
     DescriptorLimit.reserve(loads.reduce(128) { $0 + $1.capacity })
     let origin = startInstant()

@@ -5,10 +5,11 @@ import Foundation
 import Scenarios
 
 enum WorkerThreads {
-  static func count(_ scenario: Scenario, _ plan: Plan) -> Int {
+  static func count(_ scenario: Scenario, _ plan: Plan, mostLive: Int) -> Int {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let most = cores <= 2 ? 1 : min(4, cores / 2)
-    guard case .closed(let closed) = plan.kind else { return most }
+    // No thread without a place.
+    guard case .closed(let closed) = plan.kind else { return max(1, min(most, mostLive)) }
     return max(1, min(most, closed.places))
   }
 }
